@@ -84,10 +84,10 @@ pub fn clean_input(text: &str) -> Result<&str, BadEntry> {
     }
 }
 
-/// Like [`entered`], for a required secret.
+/// Like [`clean_input`], for a required secret.
 ///
 /// # Errors
-/// Like [`entered`], and for an empty text.
+/// Like [`clean_input`], and for an empty text.
 pub fn entered_some(text: &str) -> Result<&str, BadEntry> {
     match clean_input(text)? {
         meant if meant.trim().is_empty() => Err(BadEntry::Empty),

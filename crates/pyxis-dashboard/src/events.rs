@@ -86,7 +86,7 @@ fn messages(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
 #[derive(Clone, PartialEq, Eq, Serialize)]
 struct LastSeen {
     pending: u64,
-    /// See [`view::mark`].
+    /// See [`view::version_tag`].
     #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<String>,
 }

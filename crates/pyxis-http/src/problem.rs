@@ -95,7 +95,7 @@ impl Problem {
         &self.0.detail
     }
 
-    /// A member added by [`with`](Self::with).
+    /// A member added by [`with_member`](Self::with_member).
     pub fn member(&self, name: &str) -> Option<&Value> {
         self.0.extra.get(name)
     }

@@ -1,5 +1,5 @@
 //! EIP-712 typed data, hashed as Ethereum signers do. [`read`] reads data that a person is to sign; the pass that
-//! hashes it also lists every field. [`Hasher`] hashes credentials, and [`words`] hashes structures whose types are
+//! hashes it also lists every field. [`Hasher`] hashes credentials, and [`abi_words`] hashes structures whose types are
 //! known at compile time.
 //!
 //! Two rules beyond the standard ensure that the signer and the reader see the same data. The data has exactly the

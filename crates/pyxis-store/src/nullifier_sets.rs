@@ -44,7 +44,7 @@ impl Sets {
         names.into_iter().cloned().collect()
     }
 
-    /// Replaces a Stamp's nullifiers by the names of their sets, as [`pyxis_core::score::settle`] expects.
+    /// Replaces a Stamp's nullifiers by the names of their sets, as [`pyxis_core::score::compute`] expects.
     #[must_use]
     pub fn with_set_names(&self, stamp: Stamp) -> Stamp {
         Stamp { nullifiers: self.names(&stamp.nullifiers), ..stamp }

@@ -11,7 +11,7 @@ use crate::{Engine, Executor, Store, StoreError, Tx};
 const TIMELINE: &str = "postgres_timeline";
 const NOTICED: &str = "postgres_promoted_at";
 
-/// Reads the server's timeline. Returns it if this process has not yet passed it to [`note`] or [`seen`].
+/// Reads the server's timeline. Returns it if this process has not yet passed it to [`record`] or [`remember_stored`].
 pub async fn unseen(store: &Store) -> Result<Option<i64>, StoreError> {
     if store.engine() == Engine::Sqlite {
         return Ok(None);

@@ -26,7 +26,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
-use crate::front::{FastPath, source};
+use crate::fast_path::{FastPath, source};
 use crate::scrape::Scrape;
 use crate::service_manager::{self, Notice};
 use crate::stop_signals::StopSignals;

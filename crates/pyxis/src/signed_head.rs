@@ -62,7 +62,7 @@ pub async fn expect_records(config: &Config, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// True if the database must already have records. A file that cannot be read is left to [`settle`].
+/// True if the database must already have records. A file that cannot be read is left to [`check_records`].
 fn is_expected(config: &Config) -> bool {
     !config.accept_lost_database && matches!(read(config), Ok(Some(head)) if head.seq > 0)
 }

@@ -57,7 +57,7 @@ pub async fn store_response(
     Ok(id)
 }
 
-/// The agent's own response with this id, which is one of [`keep`] or a transaction.
+/// The agent's own response with this id, which is one of [`store_response`] or a transaction.
 pub async fn find(state: &State, agent: &AgentIdentity, id: &str) -> Result<LongResponse> {
     let found = match id.parse::<ResponseId>() {
         Err(_) => None,

@@ -42,7 +42,7 @@ impl SecretValue {
         }
     }
 
-    /// Cleans up pasted input ([`pyxis_core::secret::entered`]). Single parts may be empty, but not all of them.
+    /// Cleans up pasted input ([`pyxis_core::secret::clean_input`]). Single parts may be empty, but not all of them.
     pub(crate) fn clean_input(mut self) -> Result<Self> {
         let meant = |name: &str, text: &str| {
             let place = if name.is_empty() { "secret".to_owned() } else { format!("secret.{name}") };

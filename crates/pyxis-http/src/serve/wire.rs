@@ -15,7 +15,7 @@ use super::body_wait::{BodyWait, SlowBodyFlag};
 use super::head::{Rest, Stream};
 use super::refusal::MalformedRequest;
 
-/// Stand-in for a refused request, so that its response is sent in order. [`Shared`] stores its number.
+/// Stand-in for a refused request, so that its response is sent in order. [`ConnectionState`] stores its number.
 const REFUSED: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
 
 /// Buffer size, in bytes, from which data is read directly into hyper's buffer. hyper's first reads are smaller, to

@@ -86,7 +86,7 @@ pub fn add_headers(headers: &mut HeaderMap, key: &str) {
     headers.extend(HeaderValue::try_from(key).ok().map(|key| (SEC_WEBSOCKET_KEY, key)));
 }
 
-/// Checks the headers of a 101 to [`offer`]. Returns the subprotocol that the server chose among `protocols`, or what is
+/// Checks the headers of a 101 to [`add_headers`]. Returns the subprotocol that the server chose among `protocols`, or what is
 /// wrong.
 pub fn check_answer<'h>(
     headers: &'h HeaderMap,

@@ -17,7 +17,7 @@ const KEPT_IN_PART: Duration = Duration::from_hours(1);
 
 /// The Stamps of an address that have not expired.
 pub(super) struct Live {
-    /// In the form that counts; see [`Self::named`].
+    /// In the form that counts; see [`Self::with_set_names`].
     pub(super) stamps: Vec<Stamp>,
     /// Stamp numbers, each with the nullifiers as its issuer signed them.
     lists: Vec<(i64, Vec<Nullifier>)>,

@@ -1,7 +1,7 @@
 //! Queries on the log.
 //!
 //! Every query for a workspace includes `kind <> 'outcome'`, because the index covers only those rows. `kind` holds the
-//! first name of each event ([`AuditEvent::stored`]).
+//! first name of each event ([`AuditEvent::stored_kind`]).
 
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;

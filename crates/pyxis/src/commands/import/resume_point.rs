@@ -31,7 +31,7 @@ pub(super) struct Note<'a> {
 #[derive(Deserialize, Serialize)]
 struct Checkpoint {
     progress: ImportProgress,
-    /// Hash of the part imported by then ([`mark`]).
+    /// Hash of the part imported by then ([`file_fingerprint`]).
     #[serde(default)]
     mark: String,
     /// Workspace that the Stamps were stored in.
