@@ -15,7 +15,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::hex;
-use pyxis_signing::{eip712::words, recovery};
+use pyxis_signing::{eip712::abi_words, recovery};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 
 const STAMPS: u64 = 5;
@@ -54,12 +54,12 @@ fn write(issuer: &Eip712Issuer, count: u64) -> Result<()> {
 /// As spread as those of people, as hashes are.
 fn holder(number: u64) -> EvmAddress {
     let mut address = EvmAddress([0; 20]);
-    address.0.copy_from_slice(&words::keccak(&number.to_be_bytes())[..20]);
+    address.0.copy_from_slice(&abi_words::keccak(&number.to_be_bytes())[..20]);
     address
 }
 
 fn nullifier(number: u64) -> String {
-    format!("v0.0.0:{}", STANDARD.encode(words::text(&number.to_string())))
+    format!("v0.0.0:{}", STANDARD.encode(abi_words::text(&number.to_string())))
 }
 
 fn recover(issuer: &Eip712Issuer, count: u32) -> Result<()> {

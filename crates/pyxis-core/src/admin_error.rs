@@ -56,7 +56,7 @@ pub enum AdminError {
 impl AdminError {
     /// No item of this kind has the id that the caller sent.
     pub fn not_found(kind: &'static str) -> Self {
-        Self::NotFound(Missing::of(kind))
+        Self::NotFound(Missing::new(kind))
     }
 
     /// The value of `field` is invalid.
@@ -80,12 +80,12 @@ pub struct Missing {
 
 impl Missing {
     /// An item of a kind, for example `agent`.
-    pub const fn of(kind: &'static str) -> Self {
+    pub const fn new(kind: &'static str) -> Self {
         Self { kind, name: None }
     }
 
     /// An item with a name, and the nearest of the names that exist.
-    pub fn named<'k>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
+    pub fn with_name<'k>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
         Self { kind, name: Some(format!("{name}{}", suggestion(name, known))) }
     }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_missing_item_is_named_with_the_nearest_one_that_exists() {
         assert_eq!(AdminError::not_found("agent").to_string(), "not found: agent");
-        let named = |name| Missing::named("credential", name, ["stripe", "github"]);
+        let named = |name| Missing::with_name("credential", name, ["stripe", "github"]);
         let missing = AdminError::NotFound(named("strpe")).to_string();
         assert_eq!(missing, "not found: credential strpe (did you mean stripe?)");
         assert_eq!(named("mail").to_string(), "credential mail");

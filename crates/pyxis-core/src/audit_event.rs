@@ -230,7 +230,7 @@ audit_events! {
 
 impl AuditEvent {
     /// The text of `kind` in stored records: the event's first name.
-    pub const fn stored(self) -> &'static str {
+    pub const fn stored_kind(self) -> &'static str {
         match self.earlier_names() {
             [first, ..] => first,
             [] => self.as_str(),
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn every_name_that_an_event_ever_had_reads_as_it() {
         for event in AuditEvent::ALL {
-            for name in names(*event).chain([event.stored()]) {
+            for name in names(*event).chain([event.stored_kind()]) {
                 assert_eq!(AuditEvent::from_name(name), Some(*event), "{name}");
             }
         }
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_texts_that_queries_and_indexes_name_stay() {
-        assert_eq!(AuditEvent::RequestReceived.stored(), "forward");
-        assert_eq!(AuditEvent::RequestCompleted.stored(), "outcome");
+        assert_eq!(AuditEvent::RequestReceived.stored_kind(), "forward");
+        assert_eq!(AuditEvent::RequestCompleted.stored_kind(), "outcome");
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     fn every_kind_is_found_by_its_name_and_no_two_fields_of_a_page_share_one() {
         for kind in CredentialKind::ALL {
             assert_eq!(CredentialKind::from_name(kind.name).map(|found| found.name), Some(kind.name));
-            let fields = kind.settings.iter().chain(kind.secret_fields()).chain(kind.secret.whole());
+            let fields = kind.settings.iter().chain(kind.secret_fields()).chain(kind.secret.text_field());
             let mut names: Vec<_> = fields.map(|field| field.name).collect();
             names.extend(["name", "description", "allowed_hosts", "allow_http", "kind", "csrf", "url"]);
             let count = names.len();

@@ -77,8 +77,8 @@ fn assignment(line: &str) -> Option<(&str, &str)> {
     fits.then(|| (name, value.trim()))
 }
 
-/// The text up to the closing quote, and its length including that quote, in bytes of `first`, a line end and `more`;
-/// `None` if it is not closed.
+/// The text up to the closing quote, and its length including that quote. The length is in bytes of `first`, a
+/// line end and `more`; `None` if it is not closed.
 fn quoted(first: &str, more: &str, quote: char) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut length = 0;

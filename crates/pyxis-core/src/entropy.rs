@@ -31,8 +31,8 @@ pub fn token<const N: usize>(entropy: &dyn Entropy, prefix: &str) -> String {
 
 /// The operating system's generator.
 ///
-/// Short values such as identifiers and nonces come from bytes that each thread fetches ahead: a system call costs more
-/// than the rest of making one. Keys and tokens are longer and are fetched individually.
+/// Short values such as identifiers and nonces come from bytes that each thread fetches ahead. A system call costs
+/// more than the rest of making one. Keys and tokens are longer and are fetched individually.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsEntropy;
 
@@ -52,7 +52,7 @@ thread_local! {
 impl Entropy for OsEntropy {
     fn fill(&self, buffer: &mut [u8]) {
         if buffer.len() <= SHORT {
-            AHEAD.with_borrow_mut(|ahead| ahead.take(buffer));
+            AHEAD.with_borrow_mut(|ahead| ahead.copy_into(buffer));
         } else {
             fetch(buffer);
         }
@@ -60,7 +60,7 @@ impl Entropy for OsEntropy {
 }
 
 impl Ahead {
-    fn take(&mut self, buffer: &mut [u8]) {
+    fn copy_into(&mut self, buffer: &mut [u8]) {
         if self.left < buffer.len() {
             fetch(&mut self.bytes);
             self.left = self.bytes.len();
@@ -125,10 +125,10 @@ mod tests {
         }
         let mut ahead = Ahead { bytes: [7; 32 * SHORT], left: 20 };
         let mut given = [0; 16];
-        ahead.take(&mut given);
+        ahead.copy_into(&mut given);
         assert_eq!((given, ahead.left, &ahead.bytes[4..20]), ([7; 16], 4, &[0; 16][..]));
-        ahead.take(&mut given);
-        assert_eq!(ahead.left, 31 * SHORT, "too few were left: all were fetched anew");
+        ahead.copy_into(&mut given);
+        assert_eq!(ahead.left, 31 * SHORT, "too few were left: all were fetched again");
     }
 
     #[test]

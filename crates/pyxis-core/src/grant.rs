@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::approval_mode::Role;
-use crate::policy::{Decision, Policy, Rule, Verdict};
+use crate::policy::{Decision, Policy, PolicyVerdict, Rule};
 
 /// Place where an approval with a grant is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,7 +73,7 @@ const MAX_SECS: u64 = 86_400;
 /// Only if the method or a default requires it: never for `require_approval_urls` or deny, and never if more than one
 /// approver is needed. The caller checks that the grant covers the request.
 pub fn grant_may_apply(decision: &Decision<'_>, policy: Option<&Policy>) -> bool {
-    let asks = decision.verdict == Verdict::RequireApproval
+    let asks = decision.verdict == PolicyVerdict::RequireApproval
         && matches!(decision.rule, Rule::RequireMethod | Rule::Default | Rule::GatedDefault);
     asks && policy.is_none_or(|policy| policy.min_approvals <= 1)
 }
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn a_grant_replaces_the_prompt_of_a_method_or_a_default_and_of_nothing_else() {
         for rule in Rule::ALL {
-            for verdict in [Verdict::AutoApprove, Verdict::RequireApproval, Verdict::Deny] {
-                let prompt = verdict == Verdict::RequireApproval;
+            for verdict in [PolicyVerdict::AutoApprove, PolicyVerdict::RequireApproval, PolicyVerdict::Deny] {
+                let prompt = verdict == PolicyVerdict::RequireApproval;
                 let by_method = ["require_method", "default", "gated_default"].contains(&rule.as_str());
                 let decision = Decision::new(verdict, *rule);
                 assert_eq!(grant_may_apply(&decision, None), prompt && by_method, "{rule:?} {verdict:?}");
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_grant_never_replaces_a_prompt_for_several_approvers() {
-        let decision = Decision::new(Verdict::RequireApproval, Rule::Default);
+        let decision = Decision::new(PolicyVerdict::RequireApproval, Rule::Default);
         let needing = |min_approvals| Policy { min_approvals, ..Policy::default() };
         assert!(grant_may_apply(&decision, Some(&needing(1))));
         assert!(!grant_may_apply(&decision, Some(&needing(2))));

@@ -7,8 +7,8 @@
 /// The longest name that a rule spells out. The rest of a longer name matters only to [`is_sensitive`].
 const KEY_BYTES: usize = 40;
 
-/// True if an agent's request header never goes upstream: one that belongs to the proxy or to the connection, or that
-/// changes the method, host or path that the upstream sees after the policy decided.
+/// True if an agent's request header never goes upstream. It belongs to the proxy or to the connection, or it
+/// changes the method, host or path after the policy decided.
 ///
 /// The gateway decides about `accept-encoding`, `authorization`, `range` and headers that the credential sets. `name`
 /// is lower case.
@@ -18,8 +18,8 @@ pub fn never_forwarded(name: &str) -> bool {
     })
 }
 
-/// True if an upstream's response header never reaches the agent: one that belongs to the connection or to the proxy,
-/// or that would affect the proxy's own origin or the server in front of it.
+/// True if an upstream's response header never reaches the agent. It belongs to the connection or to the proxy, or
+/// would affect the proxy's origin or the server in front.
 ///
 /// The gateway decides about `set-cookie`. `name` is lower case.
 pub fn never_relayed(name: &str) -> bool {

@@ -1,8 +1,8 @@
 //! Decisions without I/O.
 //!
-//! Everything here is a value or a pure function: identifiers, time, randomness and secrets as types; canonical
-//! targets; patterns, policies and grants; the approval state machine. Nothing here reads a clock, an environment
-//! variable or a socket, so every rule can be tested by calling it.
+//! Everything here is a value or a pure function: identifiers, time, randomness and secrets as types, and
+//! canonical targets. So are patterns, policies and grants; the approval state machine. Nothing here reads a
+//! clock, an environment variable or a socket, so every rule can be tested by calling it.
 
 pub mod actor;
 pub mod address;

@@ -1,6 +1,8 @@
 //! Metrics of the server (`docs/reference/metrics.md`). A new metric is one entry here; the page and the descriptions
 //! on the wire are made from it.
 
+use crate::chat::ChatPlatform;
+
 /// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MetricKind {
@@ -99,7 +101,19 @@ const REMOTE: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0
 const DISK: &[f64] =
     &[0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 
-const CHANNELS: LabelValues = LabelValues::Words(&["webhook", "telegram", "matrix", "push"]);
+const CHANNELS: LabelValues = LabelValues::Words(&CHANNEL_NAMES);
+
+/// Channels of deliveries: webhooks, each chat platform, browser notifications.
+const CHANNEL_NAMES: [&str; ChatPlatform::ALL.len() + 2] = {
+    let mut names = ["webhook"; ChatPlatform::ALL.len() + 2];
+    let mut index = 0;
+    while index < ChatPlatform::ALL.len() {
+        names[index + 1] = ChatPlatform::ALL[index].as_str();
+        index += 1;
+    }
+    names[index + 1] = "push";
+    names
+};
 
 macro_rules! metrics {
     ($($title:literal {

@@ -115,14 +115,15 @@ impl Pattern {
     }
 
     fn of_path(path: &[u8]) -> Self {
-        let mut segments: Vec<Segment> = path.split(|&b| b == b'/').skip(1).map(Segment::of).collect();
+        let mut segments: Vec<Segment> = path.split(|&b| b == b'/').skip(1).map(Segment::parse).collect();
         let trailing_slash = segments.pop_if(|last| last.is_empty()).is_some();
         Self { host: None, port: None, segments, trailing_slash }
     }
 
-    /// The forms in which a protecting pattern is matched: slashes collapsed, trailing slash ignored, and decoded as
-    /// often as a path is, because `/a%20b` must also match a variant `/a b`. Each form also appears without the
-    /// characters that a Windows host drops from its end, because `/a.` must also match a variant `/a`.
+    /// The forms in which a protecting pattern is matched: slashes collapsed, trailing slash ignored, and decoded
+    /// as often as a path is. This is because `/a%20b` must also match a variant `/a b`. Each form also appears
+    /// without the characters that a Windows host drops from its end, because `/a.` must also match a variant
+    /// `/a`.
     pub(crate) fn protecting_forms(&self) -> Vec<Self> {
         let mut forms = vec![self.collapsed()];
         let mut next = 0;
@@ -177,7 +178,7 @@ impl Pattern {
 }
 
 impl Segment {
-    fn of(text: &[u8]) -> Self {
+    fn parse(text: &[u8]) -> Self {
         if text == b"*" { Self::Any } else { Self::Literal(text.into()) }
     }
 

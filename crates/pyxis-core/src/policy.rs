@@ -24,7 +24,7 @@ use crate::target::Target;
 
 /// Outcome for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// It is forwarded.
     AutoApprove,
     /// It waits for approval.
@@ -33,7 +33,7 @@ pub enum Verdict {
     Deny,
 }
 
-impl Verdict {
+impl PolicyVerdict {
     /// The name on the wire (`docs/reference/policy.md#explain-and-replay`).
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -147,7 +147,7 @@ impl Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision<'a> {
     /// Outcome for the request.
-    pub verdict: Verdict,
+    pub verdict: PolicyVerdict,
     /// The rule that decided.
     pub rule: Rule,
     /// The pattern that matched, as written. `None` for rules without patterns, and for a path that is held because it
@@ -168,7 +168,7 @@ impl Decision<'_> {
         }
     }
 
-    pub(crate) const fn new(verdict: Verdict, rule: Rule) -> Self {
+    pub(crate) const fn new(verdict: PolicyVerdict, rule: Rule) -> Self {
         Self { verdict, rule, pattern: None }
     }
 }
@@ -219,8 +219,10 @@ pub fn body_may_name_method(
     method: Method,
     target: &Target,
 ) -> bool {
-    let passes = |method| verdict_of(policy, decision, target, method) == Verdict::AutoApprove;
-    method == Method::Post && decision.verdict != Verdict::Deny && !content::REPLACING.into_iter().all(passes)
+    let passes = |method| verdict_of(policy, decision, target, method) == PolicyVerdict::AutoApprove;
+    method == Method::Post
+        && decision.verdict != PolicyVerdict::Deny
+        && !content::REPLACING.into_iter().all(passes)
 }
 
 /// The verdict for a URL under another method than that of the decision.
@@ -229,7 +231,7 @@ fn verdict_of(
     decision: &Decision<'_>,
     target: &Target,
     method: Method,
-) -> Verdict {
+) -> PolicyVerdict {
     let mode = match decision.rule {
         Rule::AutonomousDefault => ApprovalMode::Autonomous,
         _ => ApprovalMode::Gated,
@@ -245,11 +247,11 @@ fn rules(policy: Option<&CompiledPolicy>) -> &CompiledContentRules {
 
 const fn without_policy(mode: ApprovalMode, method: Method) -> Decision<'static> {
     match (mode, method) {
-        (ApprovalMode::Autonomous, _) => Decision::new(Verdict::AutoApprove, Rule::AutonomousDefault),
+        (ApprovalMode::Autonomous, _) => Decision::new(PolicyVerdict::AutoApprove, Rule::AutonomousDefault),
         (ApprovalMode::Gated, Method::Get | Method::Head) => {
-            Decision::new(Verdict::AutoApprove, Rule::GatedDefault)
+            Decision::new(PolicyVerdict::AutoApprove, Rule::GatedDefault)
         }
-        (ApprovalMode::Gated, _) => Decision::new(Verdict::RequireApproval, Rule::GatedDefault),
+        (ApprovalMode::Gated, _) => Decision::new(PolicyVerdict::RequireApproval, Rule::GatedDefault),
     }
 }
 

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::approval_mode::ApprovalMode;
     use crate::auth::{BasicPair, BearerToken};
-    use crate::policy::{self, Method, RequestContent, Verdict};
+    use crate::policy::{self, Method, PolicyVerdict, RequestContent};
 
     #[test]
     fn there_are_forty_and_each_is_sound() {
@@ -196,108 +196,156 @@ mod tests {
     }
 
     /// Preset, method, URL and JSON body of a request, and its verdict.
-    const STARTER_DECISIONS: &[(&str, Method, &str, &str, Verdict)] = &[
-        ("github", Method::Get, "https://api.github.com/repos/a/b/issues", "", Verdict::AutoApprove),
-        ("github", Method::Post, "https://api.github.com/repos/a/b/issues", "{}", Verdict::RequireApproval),
-        ("github", Method::Get, "https://api.github.com/repos/a/b/hooks", "", Verdict::RequireApproval),
+    const STARTER_DECISIONS: &[(&str, Method, &str, &str, PolicyVerdict)] = &[
+        ("github", Method::Get, "https://api.github.com/repos/a/b/issues", "", PolicyVerdict::AutoApprove),
+        (
+            "github",
+            Method::Post,
+            "https://api.github.com/repos/a/b/issues",
+            "{}",
+            PolicyVerdict::RequireApproval,
+        ),
+        ("github", Method::Get, "https://api.github.com/repos/a/b/hooks", "", PolicyVerdict::RequireApproval),
         (
             "github",
             Method::Post,
             "https://api.github.com/graphql",
             r#"{"query":"{viewer{login}}"}"#,
-            Verdict::AutoApprove,
+            PolicyVerdict::AutoApprove,
         ),
         (
             "github",
             Method::Post,
             "https://api.github.com/graphql",
             r#"{"query":"mutation{a}"}"#,
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
         ),
         (
             "slack",
             Method::Get,
             "https://slack.com/api/conversations.history?channel=C1",
             "",
-            Verdict::AutoApprove,
+            PolicyVerdict::AutoApprove,
         ),
-        ("slack", Method::Post, "https://slack.com/api/conversations.list", "", Verdict::AutoApprove),
+        ("slack", Method::Post, "https://slack.com/api/conversations.list", "", PolicyVerdict::AutoApprove),
         (
             "slack",
             Method::Get,
             "https://slack.com/api/chat.postMessage?channel=C1&text=x",
             "",
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
         ),
         (
             "slack",
             Method::Get,
             "https://slack.com/api/conversations.archive?channel=C1",
             "",
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
         ),
-        ("stripe", Method::Get, "https://api.stripe.com/v1/customers", "", Verdict::AutoApprove),
-        ("stripe", Method::Post, "https://api.stripe.com/v1/refunds", "", Verdict::RequireApproval),
+        ("stripe", Method::Get, "https://api.stripe.com/v1/customers", "", PolicyVerdict::AutoApprove),
+        ("stripe", Method::Post, "https://api.stripe.com/v1/refunds", "", PolicyVerdict::RequireApproval),
         (
             "linear",
             Method::Post,
             "https://api.linear.app/graphql",
             r#"{"query":"{issues{id}}"}"#,
-            Verdict::AutoApprove,
+            PolicyVerdict::AutoApprove,
         ),
         (
             "linear",
             Method::Post,
             "https://api.linear.app/graphql",
             r#"{"query":"mutation{a}"}"#,
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
         ),
-        ("notion", Method::Post, "https://api.notion.com/v1/databases/7/query", "{}", Verdict::AutoApprove),
-        ("notion", Method::Post, "https://api.notion.com/v1/pages", "{}", Verdict::RequireApproval),
-        ("notion", Method::Patch, "https://api.notion.com/v1/databases/7", "{}", Verdict::RequireApproval),
+        (
+            "notion",
+            Method::Post,
+            "https://api.notion.com/v1/databases/7/query",
+            "{}",
+            PolicyVerdict::AutoApprove,
+        ),
+        ("notion", Method::Post, "https://api.notion.com/v1/pages", "{}", PolicyVerdict::RequireApproval),
+        (
+            "notion",
+            Method::Patch,
+            "https://api.notion.com/v1/databases/7",
+            "{}",
+            PolicyVerdict::RequireApproval,
+        ),
         (
             "google",
             Method::Get,
             "https://gmail.googleapis.com/gmail/v1/users/me/messages",
             "",
-            Verdict::AutoApprove,
+            PolicyVerdict::AutoApprove,
         ),
         (
             "google",
             Method::Post,
             "https://gmail.googleapis.com/gmail/v1/users/me/messages/send",
             "{}",
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
         ),
-        ("openai", Method::Post, "https://api.openai.com/v1/chat/completions", "{}", Verdict::AutoApprove),
-        ("openai", Method::Post, "https://api.openai.com/v1/files", "", Verdict::RequireApproval),
-        ("openai", Method::Get, "https://api.openai.com/v1/organization/users", "", Verdict::Deny),
-        ("anthropic", Method::Post, "https://api.anthropic.com/v1/messages", "{}", Verdict::AutoApprove),
-        ("anthropic", Method::Get, "https://api.anthropic.com/v1/organizations/api_keys", "", Verdict::Deny),
-        ("jira", Method::Post, "https://a.atlassian.net/rest/api/3/search/jql", "{}", Verdict::AutoApprove),
-        ("jira", Method::Post, "https://a.atlassian.net/rest/api/3/issue", "{}", Verdict::RequireApproval),
+        (
+            "openai",
+            Method::Post,
+            "https://api.openai.com/v1/chat/completions",
+            "{}",
+            PolicyVerdict::AutoApprove,
+        ),
+        ("openai", Method::Post, "https://api.openai.com/v1/files", "", PolicyVerdict::RequireApproval),
+        ("openai", Method::Get, "https://api.openai.com/v1/organization/users", "", PolicyVerdict::Deny),
+        (
+            "anthropic",
+            Method::Post,
+            "https://api.anthropic.com/v1/messages",
+            "{}",
+            PolicyVerdict::AutoApprove,
+        ),
+        (
+            "anthropic",
+            Method::Get,
+            "https://api.anthropic.com/v1/organizations/api_keys",
+            "",
+            PolicyVerdict::Deny,
+        ),
+        (
+            "jira",
+            Method::Post,
+            "https://a.atlassian.net/rest/api/3/search/jql",
+            "{}",
+            PolicyVerdict::AutoApprove,
+        ),
+        (
+            "jira",
+            Method::Post,
+            "https://a.atlassian.net/rest/api/3/issue",
+            "{}",
+            PolicyVerdict::RequireApproval,
+        ),
         (
             "aws",
             Method::Get,
             "https://ec2.eu-west-1.amazonaws.com/?Action=TerminateInstances",
             "",
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
         ),
-        ("aws-s3", Method::Get, "https://b.s3.amazonaws.com/key", "", Verdict::AutoApprove),
-        ("aws-s3", Method::Put, "https://b.s3.amazonaws.com/key", "", Verdict::RequireApproval),
+        ("aws-s3", Method::Get, "https://b.s3.amazonaws.com/key", "", PolicyVerdict::AutoApprove),
+        ("aws-s3", Method::Put, "https://b.s3.amazonaws.com/key", "", PolicyVerdict::RequireApproval),
         (
             "etherscan",
             Method::Get,
             "https://api.etherscan.io/v2/api?module=account&action=balance",
             "",
-            Verdict::AutoApprove,
+            PolicyVerdict::AutoApprove,
         ),
         (
             "etherscan",
             Method::Get,
             "https://api.etherscan.io/v2/api?module=proxy&action=eth_sendRawTransaction",
             "",
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
         ),
     ];
 
@@ -328,7 +376,7 @@ mod tests {
                 let decision =
                     policy::evaluate(Some(&policy.compile()), ApprovalMode::Autonomous, method, &target)
                         .verdict;
-                assert_eq!(decision, Verdict::RequireApproval, "{id}: {method}");
+                assert_eq!(decision, PolicyVerdict::RequireApproval, "{id}: {method}");
             }
         }
     }

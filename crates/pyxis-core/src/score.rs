@@ -188,11 +188,11 @@ impl Input<'_> {
     /// True if a claim by `stamp` adds to the existing one. A claim of the address never becomes shorter: replacing a
     /// long credential by a short one would otherwise free it early.
     fn extends(&self, held: Option<&Claim>, stamp: &Stamp) -> bool {
-        self.own(held).is_none_or(|held| stamp.expires_at > held.expires_at)
+        self.own_claim(held).is_none_or(|held| stamp.expires_at > held.expires_at)
     }
 
     /// `held`, if it is a live claim of the address.
-    fn own<'c>(&self, held: Option<&'c Claim>) -> Option<&'c Claim> {
+    fn own_claim<'c>(&self, held: Option<&'c Claim>) -> Option<&'c Claim> {
         held.filter(|held| held.address == self.address && self.now < held.expires_at)
     }
 
@@ -202,7 +202,7 @@ impl Input<'_> {
             address: self.address,
             provider: Some(stamp.provider.clone()),
             digest: stamp.digest,
-            claimed_at: self.own(held).map_or(Some(self.now), |held| held.claimed_at),
+            claimed_at: self.own_claim(held).map_or(Some(self.now), |held| held.claimed_at),
             expires_at: stamp.expires_at,
         }
     }

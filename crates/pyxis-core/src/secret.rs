@@ -66,13 +66,13 @@ pub enum BadEntry {
     Empty,
 }
 
-/// A secret as it was meant: without the byte order mark that editors put before it and the line ends that editors and
-/// shells put after it. Every path by which a secret enters calls this.
+/// A secret as it was meant. It lacks the byte order mark that editors put before it, and the line ends that
+/// editors and shells put after it. Every path by which a secret enters calls this.
 ///
 /// # Errors
 /// For invisible characters inside: control and formatting characters, and separators of lines and paragraphs. A PEM
 /// key may have line ends and tabs.
-pub fn entered(text: &str) -> Result<&str, BadEntry> {
+pub fn clean_input(text: &str) -> Result<&str, BadEntry> {
     let meant = text.strip_prefix(BOM).unwrap_or(text).trim_end_matches(['\r', '\n']);
     let lines = meant.contains("-----BEGIN ");
     let bad = |c: char| {
@@ -84,12 +84,12 @@ pub fn entered(text: &str) -> Result<&str, BadEntry> {
     }
 }
 
-/// Like [`entered`], for a required secret.
+/// Like [`clean_input`], for a required secret.
 ///
 /// # Errors
-/// Like [`entered`], and for an empty text.
+/// Like [`clean_input`], and for an empty text.
 pub fn entered_some(text: &str) -> Result<&str, BadEntry> {
-    match entered(text)? {
+    match clean_input(text)? {
         meant if meant.trim().is_empty() => Err(BadEntry::Empty),
         meant => Ok(meant),
     }
@@ -104,10 +104,10 @@ mod tests {
     #[test]
     fn what_editors_and_shells_add_is_cut() {
         for text in ["key", "\u{feff}key", "key\n", "key\r\n", "\u{feff}key\r\n\n"] {
-            assert_eq!(entered(text), Ok("key"), "{text:?}");
+            assert_eq!(clean_input(text), Ok("key"), "{text:?}");
         }
-        assert_eq!(entered(" key \n"), Ok(" key "));
-        assert_eq!((entered("\u{feff}\n"), entered_some("\u{feff}\n")), (Ok(""), Err(BadEntry::Empty)));
+        assert_eq!(clean_input(" key \n"), Ok(" key "));
+        assert_eq!((clean_input("\u{feff}\n"), entered_some("\u{feff}\n")), (Ok(""), Err(BadEntry::Empty)));
         assert_eq!(entered_some("        "), Err(BadEntry::Empty));
     }
 
@@ -126,19 +126,19 @@ mod tests {
             "k\u{1b}[0m",
         ];
         for text in cases {
-            let error = entered(text).unwrap_err();
+            let error = clean_input(text).unwrap_err();
             assert!(matches!(error, BadEntry::Control { at: 2, .. }), "{text:?}: {error}");
             assert!(!error.to_string().contains("zq"), "{error}");
         }
-        assert_eq!(entered("key\t"), Err(BadEntry::Control { code: 9, at: 4 }));
-        assert_eq!(entered("Zürich-😀-\u{a0}"), Ok("Zürich-😀-\u{a0}"));
+        assert_eq!(clean_input("key\t"), Err(BadEntry::Control { code: 9, at: 4 }));
+        assert_eq!(clean_input("Zürich-😀-\u{a0}"), Ok("Zürich-😀-\u{a0}"));
     }
 
     #[test]
     fn a_key_in_pem_keeps_its_lines_and_nothing_else() {
         let pem = "-----BEGIN PRIVATE KEY-----\r\nMIIE\r\n-----END PRIVATE KEY-----";
-        assert_eq!(entered(&format!("\u{feff}{pem}\r\n")), Ok(pem));
-        assert!(entered("-----BEGIN PRIVATE KEY-----\nMI\0E\n-----END PRIVATE KEY-----").is_err());
+        assert_eq!(clean_input(&format!("\u{feff}{pem}\r\n")), Ok(pem));
+        assert!(clean_input("-----BEGIN PRIVATE KEY-----\nMI\0E\n-----END PRIVATE KEY-----").is_err());
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! use the result, so that no two of them can read the same text differently. **The path that policy matches is, byte
 //! for byte, the path on the wire** ([`Target::wire`]).
 //!
-//! Parsing is a WHATWG URL parse (which resolves dot segments, including percent-encoded ones), followed by RFC 3986
-//! section 6.2.2 for the path's escapes: those of unreserved characters are decoded, the others upper-cased. Nearly all
-//! texts are unchanged by this; the fast path (`fast_path`) recognizes them by their characters, with the same result.
-//! Texts that WHATWG repairs silently (a backslash, a tab, `https:/host`) are refused instead: other readers may repair
-//! them differently.
+//! Parsing is a WHATWG URL parse (which resolves dot segments, including percent-encoded ones), followed by RFC
+//! 3986 section 6.2.2 for the path's escapes. Those of unreserved characters are decoded, the others upper-cased.
+//! Nearly all texts are unchanged by this; the fast path (`fast_path`) recognizes them by their characters, with
+//! the same result. Texts that WHATWG repairs silently (a backslash, a tab, `https:/host`) are refused instead:
+//! other readers may repair them differently.
 
 mod escape;
 mod fast_path;

@@ -45,7 +45,7 @@ pub struct Segment {
 
 /// One bar: segments from the bottom up, and its tooltip.
 #[derive(Clone, Debug)]
-pub struct Bar {
+pub struct ChartBar {
     /// `Nov 21, 14:00: 12 passed, 1 denied`.
     pub tooltip: String,
     /// Segments; zero counts have none.
@@ -75,7 +75,7 @@ pub struct StackedBars {
     /// The numbers, oldest first: the table behind the chart.
     pub buckets: Vec<Bucket>,
     /// The bars, one for each bucket.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<ChartBar>,
     /// Lines at zero, half and the top.
     pub gridlines: Vec<Gridline>,
 }
@@ -110,7 +110,7 @@ impl StackedBars {
 
     /// Sets the id prefix, for a page with several charts.
     #[must_use]
-    pub fn named(self, id: &'static str) -> Self {
+    pub fn with_id(self, id: &'static str) -> Self {
         Self { id, ..self }
     }
 
@@ -145,7 +145,7 @@ fn slot(index: usize, count: usize) -> (f64, f64) {
     (LEFT + step * as_float(index as u64) + (step - width) / 2.0, width)
 }
 
-fn bar(series: &[Series], bucket: &Bucket, (x, width): (f64, f64), top: u64) -> Bar {
+fn bar(series: &[Series], bucket: &Bucket, (x, width): (f64, f64), top: u64) -> ChartBar {
     let mut y = BOTTOM;
     let mut segments = Vec::new();
     let mut words = Vec::new();
@@ -162,7 +162,7 @@ fn bar(series: &[Series], bucket: &Bucket, (x, width): (f64, f64), top: u64) -> 
         words.push(format!("{count} {}", kind.name.to_lowercase()));
     }
     let tooltip = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
-    Bar { tooltip: format!("{}: {tooltip}", bucket.label), segments }
+    ChartBar { tooltip: format!("{}: {tooltip}", bucket.label), segments }
 }
 
 /// The smallest even number that is at least `max` and 1, 2, 4, 5, 6 or 8 times a power of ten. Half of it is a whole

@@ -1,7 +1,7 @@
 //! Proof that a form was sent by our own page.
 //!
 //! There are three independent checks. The browser says that the request comes from our origin, the cookie is
-//! `SameSite`, and the form repeats a token that only our page could read.
+//! `SameSite`. The form repeats a token that only our page could read.
 
 use http::header::{HeaderName, ORIGIN};
 use http::{HeaderMap, HeaderValue};
@@ -55,7 +55,7 @@ pub(crate) fn visit_token(cookie: Option<&str>, entropy: &dyn Entropy) -> String
 mod tests {
     use super::*;
 
-    fn asked(pairs: &[(&'static str, &'static str)], base_url: &str) -> bool {
+    fn is_accepted(pairs: &[(&'static str, &'static str)], base_url: &str) -> bool {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             headers.insert(*name, HeaderValue::from_static(value));
@@ -66,26 +66,26 @@ mod tests {
     #[test]
     fn only_our_own_origin_passes_and_silence_does_not() {
         let ours = "https://px.example";
-        assert!(asked(&[("origin", ours)], ours));
-        assert!(asked(&[("origin", ours), ("sec-fetch-site", "same-origin")], ours));
-        assert!(asked(&[("sec-fetch-site", "same-origin")], ours));
-        assert!(!asked(&[], ours));
+        assert!(is_accepted(&[("origin", ours)], ours));
+        assert!(is_accepted(&[("origin", ours), ("sec-fetch-site", "same-origin")], ours));
+        assert!(is_accepted(&[("sec-fetch-site", "same-origin")], ours));
+        assert!(!is_accepted(&[], ours));
         for site in ["cross-site", "same-site", "none"] {
-            assert!(!asked(&[("origin", ours), ("sec-fetch-site", site)], ours), "{site}");
+            assert!(!is_accepted(&[("origin", ours), ("sec-fetch-site", site)], ours), "{site}");
         }
         for origin in ["null", "http://px.example", "https://px.example.evil", "https://px.example:444"] {
-            assert!(!asked(&[("origin", origin)], ours), "{origin}");
+            assert!(!is_accepted(&[("origin", origin)], ours), "{origin}");
         }
     }
 
     #[test]
     fn the_names_of_the_loopback_are_one_origin_on_one_port() {
         let ours = "http://localhost:8700";
-        assert!(asked(&[("origin", "http://127.0.0.1:8700")], ours));
-        assert!(asked(&[("origin", "http://[::1]:8700")], ours));
-        assert!(!asked(&[("origin", "http://127.0.0.1:8701")], ours));
-        assert!(!asked(&[("origin", "http://localhost.evil:8700")], ours));
-        assert!(!asked(&[("origin", "http://127.0.0.1:8700")], "https://px.example"));
+        assert!(is_accepted(&[("origin", "http://127.0.0.1:8700")], ours));
+        assert!(is_accepted(&[("origin", "http://[::1]:8700")], ours));
+        assert!(!is_accepted(&[("origin", "http://127.0.0.1:8701")], ours));
+        assert!(!is_accepted(&[("origin", "http://localhost.evil:8700")], ours));
+        assert!(!is_accepted(&[("origin", "http://127.0.0.1:8700")], "https://px.example"));
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn page_of_service(error: &gateway::Error) -> ErrorPage {
         E::NotFound(_) => ErrorPage::not_found(None),
         E::Forbidden(_) => ErrorPage::forbidden(None),
         E::NotEligible(why) => ErrorPage::refused(403, &format!("You cannot decide this request: {why}.")),
-        E::AlreadyDecided(state) => ErrorPage::conflict(decided(*state), None),
+        E::AlreadyDecided(state) => ErrorPage::conflict(decision_error(*state), None),
         E::NameTaken(name) => ErrorPage::refused(409, &format!("The name {name} is taken. Choose another.")),
         E::Conflict(why) => ErrorPage::refused(409, &format!("Not possible now: {why}.")),
         E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
@@ -154,7 +154,7 @@ fn page_of_operation(error: &AdminError) -> ErrorPage {
     }
 }
 
-const fn decided(state: ApprovalState) -> &'static str {
+const fn decision_error(state: ApprovalState) -> &'static str {
     match state {
         ApprovalState::Pending => "You have already voted on this request.",
         ApprovalState::Approved => "This request is already approved.",

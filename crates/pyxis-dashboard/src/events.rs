@@ -86,7 +86,7 @@ fn messages(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
 #[derive(Clone, PartialEq, Eq, Serialize)]
 struct LastSeen {
     pending: u64,
-    /// See [`view::mark`].
+    /// See [`view::version_tag`].
     #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<String>,
 }
@@ -104,23 +104,23 @@ impl Watcher {
     /// The next message; `None` ends the stream.
     async fn next(&mut self) -> Option<Event> {
         if self.said.is_none() {
-            let standing = self.standing().await?;
-            return Some(self.say(standing));
+            let standing = self.read_state().await?;
+            return Some(self.make_event(standing));
         }
         loop {
             let wake = self.wake().await?;
-            let standing = self.standing().await?;
+            let standing = self.read_state().await?;
             let differs = self.said.as_ref() != Some(&standing);
             match wake {
-                Wake::Changed => return Some(self.say(standing)),
-                _ if differs => return Some(self.say(standing)),
+                Wake::Changed => return Some(self.make_event(standing)),
+                _ if differs => return Some(self.make_event(standing)),
                 Wake::Heartbeat => return Some(Event::default().comment("")),
                 Wake::Perhaps => {}
             }
         }
     }
 
-    fn say(&mut self, standing: LastSeen) -> Event {
+    fn make_event(&mut self, standing: LastSeen) -> Event {
         let data = json!(standing).to_string();
         self.said = Some(standing);
         Event::default().event("inbox").data(data)
@@ -153,10 +153,10 @@ impl Watcher {
     }
 
     /// The current state; `None` if the session has ended or the store is gone.
-    async fn standing(&self) -> Option<LastSeen> {
+    async fn read_state(&self) -> Option<LastSeen> {
         let gateway = &self.state.gateway;
         let person = sessions::find(&gateway.store, self.token.expose(), gateway.now()).await.ok()?;
-        let among = rights::of(&gateway.store, &person.user).await.ok()?.approvable();
+        let among = rights::load(&gateway.store, &person.user).await.ok()?.approvable();
         let mark = match self.about {
             Some(txn) => Some(view::version_tag(gateway, self.workspace, txn).await.ok()?),
             None => None,

@@ -45,7 +45,7 @@ impl Fields {
     }
 
     /// True if a checkbox is ticked.
-    pub(crate) fn on(&self, name: &str) -> bool {
+    pub(crate) fn is_checked(&self, name: &str) -> bool {
         !self.get(name).is_empty()
     }
 
@@ -120,13 +120,13 @@ pub(crate) fn unannounced(body: &Body) -> Result<(), Error> {
 }
 
 /// A form and the person or visit that posted it.
-pub(crate) struct Form<W> {
+pub(crate) struct SubmittedForm<W> {
     pub(crate) state: State,
     pub(crate) who: W,
     pub(crate) fields: Fields,
 }
 
-impl<W> FromRequest<State> for Form<W>
+impl<W> FromRequest<State> for SubmittedForm<W>
 where
     W: FromRequestParts<State, Rejection = Error> + HasCsrf + Send,
 {

@@ -30,7 +30,7 @@ const FIXED: [(HeaderName, &str); 6] = [
 const CONSENT: &str = "/app/oauth/consent";
 
 /// True for pages between a connector and its answer. A connector may have opened them in a window of its own, and
-/// waits for that window: a page that cuts the tie would leave it waiting.
+/// waits for that window. A page that cuts the tie would leave it waiting.
 fn leads_to_consent(uri: &Uri) -> bool {
     let next = || uri.query().is_some_and(|query| query.contains("next=%2Fapp%2Foauth%2Fconsent"));
     matches!(uri.path(), "/oauth/authorize" | CONSENT) || uri.path() == "/sign-in" && next()

@@ -29,15 +29,15 @@ struct Checked {
 impl AuditCheck {
     /// The result, if it is available soon enough.
     pub(crate) async fn health(&self, gateway: &Gateway) -> AuditHealth {
-        let task = tokio::spawn(look(Arc::clone(&self.0), gateway.clone()));
+        let task = tokio::spawn(check_health(Arc::clone(&self.0), gateway.clone()));
         match tokio::time::timeout(PATIENCE, task).await {
-            Ok(Ok(Some(checked))) => told(checked, gateway.now()),
+            Ok(Ok(Some(checked))) => to_view(checked, gateway.now()),
             _ => AuditHealth::Unchecked,
         }
     }
 }
 
-async fn look(slot: Arc<Mutex<Option<Checked>>>, gateway: Gateway) -> Option<Checked> {
+async fn check_health(slot: Arc<Mutex<Option<Checked>>>, gateway: Gateway) -> Option<Checked> {
     let mut slot = slot.lock().await;
     if let Some(checked) = slot.as_ref().filter(|checked| gateway.now().since(checked.at) < FRESH) {
         return Some(checked.clone());
@@ -53,7 +53,7 @@ async fn look(slot: Arc<Mutex<Option<Checked>>>, gateway: Gateway) -> Option<Che
     slot.clone()
 }
 
-fn told(checked: Checked, now: UnixMillis) -> AuditHealth {
+fn to_view(checked: Checked, now: UnixMillis) -> AuditHealth {
     let at = Timestamp::new(checked.at, now);
     match checked.damage {
         // The chain spans all workspaces, so no single one may learn its length.

@@ -152,7 +152,7 @@ notices! {
 
 impl Notice {
     /// Redirects to `path` (303, so that a reload repeats nothing) and shows this notice there.
-    pub(crate) fn then(self, state: &State, path: &str) -> Response {
+    pub(crate) fn redirect(self, state: &State, path: &str) -> Response {
         let mut response = see_other(path);
         append(&mut response, state.cookies.set(Cookie::Notice, self.code(), LIFETIME));
         response

@@ -39,7 +39,7 @@ pub(crate) struct Manager(pub(crate) SignedIn);
 pub(crate) struct ScoringManager(pub(crate) Manager, pub(crate) pyxis_scoring::State);
 
 /// A browser that is not signed in, or whose session does not matter here.
-pub(crate) struct Visit {
+pub(crate) struct AnonymousVisit {
     token: String,
 }
 
@@ -106,7 +106,7 @@ impl HasCsrf for ScoringManager {
     }
 }
 
-impl HasCsrf for Visit {
+impl HasCsrf for AnonymousVisit {
     fn csrf(&self) -> &str {
         &self.token
     }
@@ -129,7 +129,7 @@ impl FromRequestParts<State> for SignedIn {
         match person(state, &parts.headers).await? {
             Some(person) => {
                 let code = state.cookies.read(&parts.headers, Cookie::Notice);
-                let rights = rights::of(&state.gateway.store, &person.user).await?;
+                let rights = rights::load(&state.gateway.store, &person.user).await?;
                 Ok(Self { person, rights, flash: code.and_then(Notice::from_code).map(Notice::flash) })
             }
             None if parts.method == Method::GET => {
@@ -160,7 +160,7 @@ impl FromRequestParts<State> for ScoringManager {
     }
 }
 
-impl FromRequestParts<State> for Visit {
+impl FromRequestParts<State> for AnonymousVisit {
     type Rejection = Error;
 
     /// For a form, the token must match the cookie's: without a cookie there is nothing to compare with.
@@ -173,9 +173,9 @@ impl FromRequestParts<State> for Visit {
     }
 }
 
-impl Visit {
+impl AnonymousVisit {
     /// Stores the visit in the browser.
-    pub(crate) fn keep(&self, state: &State, mut response: Response) -> Response {
+    pub(crate) fn set_cookie(&self, state: &State, mut response: Response) -> Response {
         append(&mut response, state.cookies.set(Cookie::Visit, &self.token, SESSION_LIFETIME));
         response
     }

@@ -24,21 +24,21 @@ pub(crate) struct SseGuard {
 impl SseLimiter {
     /// Opens one more stream for a person; `None` at the limit.
     pub(crate) fn open(&self, person: UserId) -> Option<SseGuard> {
-        self.counted(|of| {
+        self.with_counts(|of| {
             let (all, theirs) = (of.values().sum::<usize>(), of.get(&person).copied().unwrap_or(0));
             (all < MAX && theirs < MAX_OF_ONE).then(|| of.insert(person, theirs + 1))
         })?;
         Some(SseGuard { streams: self.clone(), person })
     }
 
-    fn counted<T>(&self, change: impl FnOnce(&mut HashMap<UserId, usize>) -> T) -> T {
+    fn with_counts<T>(&self, change: impl FnOnce(&mut HashMap<UserId, usize>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Drop for SseGuard {
     fn drop(&mut self) {
-        self.streams.counted(|of| {
+        self.streams.with_counts(|of| {
             if let Some(theirs) = of.get_mut(&self.person) {
                 *theirs -= 1;
             }

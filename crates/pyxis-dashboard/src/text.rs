@@ -42,8 +42,8 @@ fn reveal<W: Write>(dest: &mut W, text: &str, plain: impl Fn(&mut W, char) -> fm
 
 /// True if a reader could not see `c`, or would see its neighbors in another order.
 ///
-/// Joiners (U+200C, U+200D) are part of ordinary words in several scripts and of emoji; they stay
-/// between two characters outside ASCII and are shown anywhere else. Line feed and tab stay.
+/// Joiners (U+200C, U+200D) are part of ordinary words in several scripts and of emoji. They stay between two
+/// characters outside ASCII and are shown anywhere else. Line feed and tab stay.
 fn is_hidden(c: char, before: Option<char>, after: Option<char>) -> bool {
     let outside_ascii = |side: Option<char>| side.is_some_and(|s| !s.is_ascii());
     match c {
@@ -115,7 +115,7 @@ pub fn relative(at: UnixMillis, now: UnixMillis) -> String {
         s @ 5..60 => format!("{s} s"),
         s @ 60..3600 => format!("{} min", s / 60),
         s @ 3600..86_400 => format!("{} h", s / 3600),
-        s => counted(s / 86_400, "day"),
+        s => count_noun(s / 86_400, "day"),
     };
     if seconds > 0 { format!("in {span}") } else { format!("{span} ago") }
 }
@@ -144,7 +144,7 @@ pub fn time_of_day(at: UnixMillis) -> String {
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
-        return counted(bytes, "byte");
+        return count_noun(bytes, "byte");
     }
     // Tenths of the unit, in whole numbers, to avoid rounding surprises at the borders.
     let mut tenths = u128::from(bytes) * 10 / 1024;
@@ -162,7 +162,7 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// `1 request`, `2 requests`.
-pub fn counted(count: u64, noun: &str) -> String {
+pub fn count_noun(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
@@ -187,9 +187,9 @@ pub fn grouped(number: u64) -> String {
 /// A duration in words: `30 minutes`, `1 hour`, `90 seconds`.
 pub fn duration(seconds: u64) -> String {
     match seconds {
-        s if s > 0 && s.is_multiple_of(3600) => counted(s / 3600, "hour"),
-        s if s > 0 && s.is_multiple_of(60) => counted(s / 60, "minute"),
-        s => counted(s, "second"),
+        s if s > 0 && s.is_multiple_of(3600) => count_noun(s / 3600, "hour"),
+        s if s > 0 && s.is_multiple_of(60) => count_noun(s / 60, "minute"),
+        s => count_noun(s, "second"),
     }
 }
 

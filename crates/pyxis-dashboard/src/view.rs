@@ -175,15 +175,15 @@ impl Problems {
     }
 
     /// The first problem of `field`.
-    pub fn of(&self, field: &str) -> Option<&str> {
+    pub fn first_of(&self, field: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| *name == field).map(|(_, message)| message.as_str())
     }
 
     /// `field`, `2 fields`.
-    pub fn counted(&self) -> String {
+    pub fn field_count(&self) -> String {
         match self.0.len() {
             1 => "field".to_owned(),
-            several => text::counted(several as u64, "field"),
+            several => text::count_noun(several as u64, "field"),
         }
     }
 }
@@ -224,7 +224,7 @@ pub enum DecisionBadge {
 
 impl DecisionBadge {
     /// The word on the badge.
-    pub const fn word(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Passed => "Allowed",
             Self::Pending => "Pending",

@@ -1,9 +1,9 @@
 //! The ABI subset that Pyxis needs: static arguments, and strictly parsed return values.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_signing::eip712::words::{address, number};
+use pyxis_signing::eip712::abi_words::{address, number};
 
-use crate::{Word, keccak};
+use crate::{AbiWord, keccak};
 
 /// First four bytes of a call's data.
 pub type Selector = [u8; 4];
@@ -15,7 +15,7 @@ pub fn selector(signature: &str) -> Selector {
 }
 
 /// Call data: a selector followed by words.
-pub fn call(selector: Selector, arguments: &[Word]) -> Vec<u8> {
+pub fn call(selector: Selector, arguments: &[AbiWord]) -> Vec<u8> {
     [&selector[..], arguments.as_flattened()].concat()
 }
 
@@ -33,13 +33,13 @@ impl<'d> AbiReader<'d> {
     }
 
     /// The word at an index.
-    pub fn word(self, index: usize) -> Option<Word> {
+    pub fn word_at(self, index: usize) -> Option<AbiWord> {
         self.0.get(index.checked_mul(32)?..)?.first_chunk().copied()
     }
 
     /// A number that fits 64 bits.
     pub fn number(self, index: usize) -> Option<u64> {
-        let word = self.word(index)?;
+        let word = self.word_at(index)?;
         let (high, low) = word.split_at(24);
         high.iter().all(|byte| *byte == 0).then_some(())?;
         low.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
@@ -85,7 +85,7 @@ pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
     let long: usize = calls.iter().map(|(_, call)| 5 * 32 + call.len().next_multiple_of(32)).sum();
     let mut data = Vec::with_capacity(4 + 2 * 32 + long);
     data.extend_from_slice(&selector("aggregate3((address,bool,bytes)[])"));
-    let mut push = |number: usize| data.extend_from_slice(&word(number));
+    let mut push = |number: usize| data.extend_from_slice(&encode_usize(number));
     push(32);
     push(calls.len());
     let mut offset = 32 * calls.len();
@@ -95,9 +95,9 @@ pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
     }
     for (to, call) in calls {
         data.extend_from_slice(&address(*to));
-        data.extend_from_slice(&word(1));
-        data.extend_from_slice(&word(96));
-        data.extend_from_slice(&word(call.len()));
+        data.extend_from_slice(&encode_usize(1));
+        data.extend_from_slice(&encode_usize(96));
+        data.extend_from_slice(&encode_usize(call.len()));
         data.extend_from_slice(call);
         data.resize(data.len() + call.len().next_multiple_of(32) - call.len(), 0);
     }
@@ -114,7 +114,7 @@ pub(crate) fn aggregated(data: &[u8], count: usize) -> Option<Vec<(bool, &[u8])>
     (length == count).then(|| (0..length).map(item).collect())?
 }
 
-fn word(value: usize) -> Word {
+fn encode_usize(value: usize) -> AbiWord {
     number(value as u64)
 }
 
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_call_is_its_selector_and_its_words() {
-        let data = call(selector("transfer(address,uint256)"), &[[0; 32], word(1)]);
+        let data = call(selector("transfer(address,uint256)"), &[[0; 32], encode_usize(1)]);
         assert_eq!(data[..4], [0xa9, 0x05, 0x9c, 0xbb]);
         assert_eq!(data.len(), 68);
     }
@@ -133,8 +133,8 @@ mod tests {
     fn the_reason_of_a_revert_is_read() {
         let text = b"SBT has been revoked";
         let mut data = ERROR.to_vec();
-        data.extend_from_slice(&word(32));
-        data.extend_from_slice(&word(text.len()));
+        data.extend_from_slice(&encode_usize(32));
+        data.extend_from_slice(&encode_usize(text.len()));
         data.extend_from_slice(text);
         data.resize(4 + 96, 0);
         assert_eq!(revert_reason(&data).as_deref(), Some("SBT has been revoked"));
@@ -151,7 +151,7 @@ mod tests {
         assert!(AbiReader::new(&words(&[33])).bytes().is_none());
         assert_eq!(AbiReader::new(&words(&[2])).boolean(0), None);
         assert_eq!(AbiReader::new(&[0xff; 32]).number(0), None);
-        assert_eq!(AbiReader::new(&words(&[7])).word(1), None);
+        assert_eq!(AbiReader::new(&words(&[7])).word_at(1), None);
     }
 
     #[test]
@@ -161,21 +161,21 @@ mod tests {
         assert_eq!(data[..4], [0x82, 0xad, 0x56, 0xcb]);
         // (true, 0x01) and (false, ""), as a contract returns them.
         let returned: Vec<u8> = [
-            word(32),
-            word(2),
-            word(64),
-            word(192),
-            word(1),
-            word(64),
-            word(1),
+            encode_usize(32),
+            encode_usize(2),
+            encode_usize(64),
+            encode_usize(192),
+            encode_usize(1),
+            encode_usize(64),
+            encode_usize(1),
             {
                 let mut word = [0; 32];
                 word[0] = 1;
                 word
             },
-            word(0),
-            word(64),
-            word(0),
+            encode_usize(0),
+            encode_usize(64),
+            encode_usize(0),
         ]
         .concat();
         assert_eq!(aggregated(&returned, 2), Some(vec![(true, &[1][..]), (false, &[])]));

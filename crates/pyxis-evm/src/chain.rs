@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::Error;
-use crate::rpc::{CallOutcome, Endpoint, Limits, Nodes, RawJson, Request1};
+use crate::rpc::{CallOutcome, Endpoint, Limits, Nodes, RawJson, RpcCall};
 
 /// Maximum calls per Multicall3 call.
 const AGGREGATED: usize = 500;
@@ -162,7 +162,7 @@ impl Chain {
     }
 
     async fn ask_block(&self, which: &str) -> Result<Block, Error> {
-        match self.nodes.ask(get_block(which)).await? {
+        match self.nodes.call_one(get_block(which)).await? {
             CallOutcome::Result(block) => read_block(&block),
             CallOutcome::Reverted(_) | CallOutcome::Unfinished => Err(Error::Malformed("no block")),
         }
@@ -173,7 +173,7 @@ impl Chain {
         let mut all = Vec::new();
         for node in self.nodes.all() {
             let begun = Instant::now();
-            let standing = standing(node).await;
+            let standing = read_head(node).await;
             let took = begun.elapsed();
             let batch = if standing.is_ok() { node.largest_batch(&chain_id()).await } else { None };
             all.push(NodeConfig { origin: node.origin(), standing, took, batch });
@@ -192,8 +192,8 @@ impl Chain {
     }
 }
 
-async fn standing(node: &Endpoint) -> Result<(Block, u64), Error> {
-    let answers = node.ask(&[chain_id(), get_block(LATEST)]).await?;
+async fn read_head(node: &Endpoint) -> Result<(Block, u64), Error> {
+    let answers = node.call_batch(&[chain_id(), get_block(LATEST)]).await?;
     let [CallOutcome::Result(id), CallOutcome::Result(block)] = &answers[..] else {
         return Err(Error::Malformed("no chain id or no block"));
     };
@@ -201,18 +201,18 @@ async fn standing(node: &Endpoint) -> Result<(Block, u64), Error> {
 }
 
 async fn newest_of(node: &Endpoint) -> Result<Block, Error> {
-    match &node.ask(&[get_block(LATEST)]).await?[..] {
+    match &node.call_batch(&[get_block(LATEST)]).await?[..] {
         [CallOutcome::Result(block)] => read_block(block),
         _ => Err(Error::Malformed("no block")),
     }
 }
 
-fn chain_id() -> Request1 {
-    Request1::new("eth_chainId", "[]".to_owned())
+fn chain_id() -> RpcCall {
+    RpcCall::new("eth_chainId", "[]".to_owned())
 }
 
-fn get_block(which: &str) -> Request1 {
-    Request1::new("eth_getBlockByNumber", format!(r#"["{which}",false]"#))
+fn get_block(which: &str) -> RpcCall {
+    RpcCall::new("eth_getBlockByNumber", format!(r#"["{which}",false]"#))
 }
 
 fn read_block(block: &RawJson) -> Result<Block, Error> {

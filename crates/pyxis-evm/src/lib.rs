@@ -9,5 +9,5 @@ mod signature;
 
 pub use chain::{Block, Call, CallResult, Chain, NodeConfig, Settings};
 pub use error::Error;
-pub use pyxis_signing::eip712::words::{Word, keccak};
+pub use pyxis_signing::eip712::abi_words::{AbiWord, keccak};
 pub use signature::{EvmSigningKey, recover};

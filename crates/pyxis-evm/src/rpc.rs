@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::Error;
 
-pub(crate) use wire::{Answers, CallOutcome, RawJson, Request1};
+pub(crate) use wire::{Answers, CallOutcome, RawJson, RpcCall};
 
 /// Maximum size of a response, in bytes.
 const MAX_ANSWER: usize = 32 << 20;
@@ -46,7 +46,7 @@ impl Learned {
     }
 
     /// Remembers a size that was accepted after a larger one was refused.
-    pub(crate) fn note(&self, size: usize) {
+    pub(crate) fn record_size(&self, size: usize) {
         *self.less.lock().unwrap_or_else(PoisonError::into_inner) = Some((size, Instant::now()));
     }
 }
@@ -64,14 +64,14 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// Answers every call. Calls that the node refuses together are sent in smaller requests. A call refused on its own
     /// fails all.
-    pub(crate) async fn ask(&self, calls: &[Request1]) -> Result<Vec<CallOutcome>, Error> {
+    pub(crate) async fn call_batch(&self, calls: &[RpcCall]) -> Result<Vec<CallOutcome>, Error> {
         let mut outcomes: Vec<Option<CallOutcome>> = vec![None; calls.len()];
         let mut open: Vec<usize> = (0..calls.len()).collect();
         let (mut size, mut refused) = (self.batch.now(), false);
         while !open.is_empty() {
             let some = &open[..size.min(open.len())];
             let asked = some.len();
-            let requests: Vec<&Request1> = some.iter().map(|index| &calls[*index]).collect();
+            let requests: Vec<&RpcCall> = some.iter().map(|index| &calls[*index]).collect();
             let failure = match self.post(&requests).await {
                 Ok(Answers { outcomes: found, failure }) => {
                     for (index, outcome) in some.iter().zip(found) {
@@ -85,7 +85,7 @@ impl Endpoint {
             open.retain(|index| outcomes[*index].is_none());
             let answered = before - open.len();
             match failure {
-                None if refused && asked == size => self.batch.note(size),
+                None if refused && asked == size => self.batch.record_size(size),
                 None => {}
                 // The node answers other calls, so this call is the problem.
                 Some(Error::Refused { .. }) if asked == 1 && outcomes.iter().any(Option::is_some) => {
@@ -104,7 +104,7 @@ impl Endpoint {
     }
 
     /// Maximum calls that the node accepts in one request, if fewer than Pyxis sends.
-    pub(crate) async fn largest_batch(&self, probe: &Request1) -> Option<usize> {
+    pub(crate) async fn largest_batch(&self, probe: &RpcCall) -> Option<usize> {
         let accepts = async |size: usize| {
             let answers = self.post(&vec![probe; size]).await;
             answers.is_ok_and(|answers| answers.failure.is_none())
@@ -122,7 +122,7 @@ impl Endpoint {
     }
 
     /// Sends one request.
-    async fn post(&self, calls: &[&Request1]) -> Result<Answers, Error> {
+    async fn post(&self, calls: &[&RpcCall]) -> Result<Answers, Error> {
         let request = Request::post(&self.url);
         let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let request = request.body(body::full(wire::written(calls))).map_err(|_| Error::Url)?;
@@ -161,7 +161,7 @@ fn refusal(said: &Bytes, count: usize) -> Option<Answers> {
 }
 
 /// A question to a network. It keeps the answers so far, so that the next node is asked only for the rest.
-pub(crate) trait Question: Send {
+pub(crate) trait NodeQuery: Send {
     /// Asks one node for everything still open. `last` means that a lagging node will not be asked again.
     fn put_to(&mut self, node: &Endpoint, last: bool) -> impl Future<Output = Result<(), Error>> + Send;
 }
@@ -204,7 +204,7 @@ impl Nodes {
 
     /// Asks the node that answered last, then the others, until one answers. A lagging node is asked again after a
     /// pause. If any node lagged, the error says so, whatever else failed.
-    pub(crate) async fn answer<Q: Question>(&self, question: &mut Q) -> Result<(), Error> {
+    pub(crate) async fn answer<Q: NodeQuery>(&self, question: &mut Q) -> Result<(), Error> {
         let began = Instant::now();
         let answered = self.answer_by_any(question).await;
         let result = if answered.is_ok() { "answered" } else { "failed" };
@@ -213,7 +213,7 @@ impl Nodes {
         answered
     }
 
-    async fn answer_by_any<Q: Question>(&self, question: &mut Q) -> Result<(), Error> {
+    async fn answer_by_any<Q: NodeQuery>(&self, question: &mut Q) -> Result<(), Error> {
         let first = self.preferred.load(Ordering::Relaxed);
         let mut failure = Error::Url;
         for offset in 0..self.all.len() {
@@ -237,7 +237,7 @@ impl Nodes {
         Err(failure)
     }
 
-    async fn patiently<Q: Question>(&self, node: &Endpoint, question: &mut Q) -> Result<(), Error> {
+    async fn patiently<Q: NodeQuery>(&self, node: &Endpoint, question: &mut Q) -> Result<(), Error> {
         for _ in 0..AGAIN {
             match question.put_to(node, false).await {
                 Err(error) if error.is_behind() => tokio::time::sleep(self.pause).await,
@@ -247,7 +247,7 @@ impl Nodes {
         question.put_to(node, true).await
     }
 
-    pub(crate) async fn ask(&self, call: Request1) -> Result<CallOutcome, Error> {
+    pub(crate) async fn call_one(&self, call: RpcCall) -> Result<CallOutcome, Error> {
         let mut single = Single { call: [call], outcome: None };
         self.answer(&mut single).await?;
         single.outcome.ok_or(Error::Malformed("a call without a response"))
@@ -256,13 +256,13 @@ impl Nodes {
 
 /// A single call.
 struct Single {
-    call: [Request1; 1],
+    call: [RpcCall; 1],
     outcome: Option<CallOutcome>,
 }
 
-impl Question for Single {
+impl NodeQuery for Single {
     async fn put_to(&mut self, node: &Endpoint, _: bool) -> Result<(), Error> {
-        self.outcome = node.ask(&self.call).await?.pop();
+        self.outcome = node.call_batch(&self.call).await?.pop();
         Ok(())
     }
 }

@@ -3,11 +3,11 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_signing::recovery::{Signature, address_of};
 
-use crate::Word;
+use crate::AbiWord;
 
 /// Address whose key signed `hash`. `None` for invalid signatures, and for the high-`s` variant that anyone can derive
 /// from a valid one.
-pub fn recover(hash: &Word, signature: &[u8]) -> Option<EvmAddress> {
+pub fn recover(hash: &AbiWord, signature: &[u8]) -> Option<EvmAddress> {
     Signature::from_bytes(signature).ok()?.signer(hash)
 }
 
@@ -25,7 +25,7 @@ impl EvmSigningKey {
     }
 
     /// Signs a hash. Returns `r`, `s` and `v`, where `v` is 27 or 28.
-    pub fn sign(&self, hash: &Word) -> [u8; 65] {
+    pub fn sign(&self, hash: &AbiWord) -> [u8; 65] {
         let (signature, recovery) = self.0.sign_prehash_recoverable(hash);
         let mut bytes = [0; 65];
         bytes[..64].copy_from_slice(&signature.to_bytes());

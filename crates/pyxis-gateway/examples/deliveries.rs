@@ -225,7 +225,7 @@ async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
 async fn never_answering(authority: &Authority) -> Upstream {
     let stuck = Upstream::https(authority, &["stuck.example.com"]).await;
     stuck.reply_with(|_| {
-        let (reply, release) = Reply::new(204).held();
+        let (reply, release) = Reply::new(204).hold();
         // Kept forever, because dropping it would release the response.
         std::mem::forget(release);
         reply

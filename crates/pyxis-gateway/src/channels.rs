@@ -63,7 +63,7 @@ pub(crate) fn bot(state: &State, platform: ChatPlatform) -> Option<Arc<dyn ChatB
 }
 
 /// Description of the routes that connected platforms call.
-pub(crate) fn described() -> UtoipaMethodRouter<State> {
+pub(crate) fn describe_routes() -> UtoipaMethodRouter<State> {
     routes!(telegram::webhook)
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
 }
 
 /// Posts and edits everything due now on the connected platforms.
-pub async fn show_due(state: &State) -> Result<()> {
+pub async fn deliver_due(state: &State) -> Result<()> {
     for (platform, bot) in bots(state) {
         outbox::deliver_due(state, platform, &*bot).await?;
     }

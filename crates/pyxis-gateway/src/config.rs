@@ -92,7 +92,7 @@ pub struct ChatSettings(Extensions);
 impl ChatSettings {
     /// Adds the settings of a platform.
     #[must_use]
-    pub fn with<T: Clone + Send + Sync + 'static>(mut self, settings: T) -> Self {
+    pub fn with_platform<T: Clone + Send + Sync + 'static>(mut self, settings: T) -> Self {
         self.insert(settings);
         self
     }

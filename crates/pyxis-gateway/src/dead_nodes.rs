@@ -33,7 +33,7 @@ pub(crate) async fn heartbeat(state: &State) -> Result<()> {
 
 /// Settles what dead nodes left. A node is dead if its last heartbeat is before `dead_before`; `None` means every node
 /// except this one.
-pub(crate) async fn settle(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
+pub(crate) async fn settle_requests(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
     let mut tx = state.store.begin().await?;
     let lost = approvals::abandon_dead_nodes(&mut tx, state.node, dead_before, state.now()).await?;
     for &(workspace, txn) in &lost {
@@ -92,7 +92,7 @@ impl DeadNode {
         }
         let of_node = (!state.config.sole_node).then_some(self.node);
         let sent = audit::sent_without_outcome(&mut tx, after, through, of_node).await?;
-        let outcomes: Vec<_> = sent.iter().map(|one| records::lost(state.now(), one)).collect();
+        let outcomes: Vec<_> = sent.iter().map(|one| records::outcome_unknown(state.now(), one)).collect();
         audit::append_in(&mut tx, &state.audit_keys, &outcomes).await?;
         tx.commit().await?;
         if !sent.is_empty() {

@@ -264,7 +264,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// No item of this kind has the id that the caller sent.
     pub fn not_found(kind: &'static str) -> Self {
-        Self::NotFound(Missing::of(kind))
+        Self::NotFound(Missing::new(kind))
     }
 
     /// Creates a 422 that names a field.
@@ -274,11 +274,11 @@ impl Error {
 
     /// Converts the failure of a request with `method` that was given to a connection.
     pub(crate) fn unanswered(error: pyxis_net::Error, method: Method) -> Self {
-        LostAnswer::of(&error, method).map_or_else(|| error.into(), Self::OutcomeUnknown)
+        LostAnswer::from_error(&error, method).map_or_else(|| error.into(), Self::OutcomeUnknown)
     }
 
     /// Status of an upstream response that could not be passed on.
-    pub(crate) const fn answered(&self) -> Option<StatusCode> {
+    pub(crate) const fn upstream_status(&self) -> Option<StatusCode> {
         match self {
             Self::BrokenAnswer { status, .. } | Self::UnknownContentCoding { status } => Some(*status),
             _ => None,
@@ -328,159 +328,159 @@ impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
         let said = || error.to_string();
         match error {
-            Error::MissingKey => Self::of(kinds::MISSING_KEY, "send the agent key in X-PX-Key")
-                .with("agent_action", "ask the person who runs this proxy for an agent key"),
-            Error::InvalidKey => Self::of(kinds::INVALID_KEY, said())
-                .with("agent_action", "ask the person who runs this proxy for a new agent key"),
+            Error::MissingKey => Self::from_kind(kinds::MISSING_KEY, "send the agent key in X-PX-Key")
+                .with_member("agent_action", "ask the person who runs this proxy for an agent key"),
+            Error::InvalidKey => Self::from_kind(kinds::INVALID_KEY, said())
+                .with_member("agent_action", "ask the person who runs this proxy for a new agent key"),
             Error::MissingHeader(_) => {
-                Self::of(kinds::MISSING_HEADER, said()).with("supported", SUPPORTED)
+                Self::from_kind(kinds::MISSING_HEADER, said()).with_member("supported", SUPPORTED)
             }
             Error::UnknownHeader(_) => {
-                Self::of(kinds::UNKNOWN_HEADER, said()).with("supported", SUPPORTED)
+                Self::from_kind(kinds::UNKNOWN_HEADER, said()).with_member("supported", SUPPORTED)
             }
             Error::DuplicateHeader(_) => {
-                Self::of(kinds::DUPLICATE_HEADER, said()).with("supported", SUPPORTED)
+                Self::from_kind(kinds::DUPLICATE_HEADER, said()).with_member("supported", SUPPORTED)
             }
-            Error::InvalidHeader { .. } => Self::of(kinds::INVALID_HEADER, said()),
-            Error::InvalidMethod => Self::of(kinds::INVALID_METHOD,
+            Error::InvalidHeader { .. } => Self::from_kind(kinds::INVALID_HEADER, said()),
+            Error::InvalidMethod => Self::from_kind(kinds::INVALID_METHOD,
                 "X-PX-Method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
             ),
-            Error::InvalidHandshake(_) => Self::of(kinds::INVALID_HANDSHAKE, said()),
-            Error::WebSocketVersion => Self::of(kinds::WEBSOCKET_VERSION, said())
+            Error::InvalidHandshake(_) => Self::from_kind(kinds::INVALID_HANDSHAKE, said()),
+            Error::WebSocketVersion => Self::from_kind(kinds::WEBSOCKET_VERSION, said())
                 .with_header(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"))
                 .with_header(UPGRADE, HeaderValue::from_static("websocket")),
-            Error::WebSocketUnsupported(_) => Self::of(kinds::WEBSOCKET_UNSUPPORTED, said()),
-            Error::TooManyWebSockets { .. } => Self::of(kinds::TOO_MANY_WEBSOCKETS, said())
+            Error::WebSocketUnsupported(_) => Self::from_kind(kinds::WEBSOCKET_UNSUPPORTED, said()),
+            Error::TooManyWebSockets { .. } => Self::from_kind(kinds::TOO_MANY_WEBSOCKETS, said())
                 .with_header(RETRY_AFTER, HeaderValue::from_static("30")),
             Error::TooManyAgentWebSockets { max } => quotas::websockets(*max, said()),
-            Error::InvalidTarget(_) => Self::of(kinds::INVALID_TARGET, said()),
-            Error::OauthParameter(_) => Self::of(kinds::OAUTH_PARAMETER, said()),
-            Error::EncodedForm => Self::of(kinds::ENCODED_FORM, said()),
+            Error::InvalidTarget(_) => Self::from_kind(kinds::INVALID_TARGET, said()),
+            Error::OauthParameter(_) => Self::from_kind(kinds::OAUTH_PARAMETER, said()),
+            Error::EncodedForm => Self::from_kind(kinds::ENCODED_FORM, said()),
             Error::ApprovalDenied { txn, reason } => {
-                Self::of(kinds::APPROVAL_DENIED, "a person denied this request")
-                    .with("txn_id", txn.to_string())
-                    .with("reason", reason.clone())
-                    .with("agent_action", "do not send the same request again; tell the person")
+                Self::from_kind(kinds::APPROVAL_DENIED, "a person denied this request")
+                    .with_member("txn_id", txn.to_string())
+                    .with_member("reason", reason.clone())
+                    .with_member("agent_action", "do not send the same request again; tell the person")
             }
             Error::ApprovalExpired { txn } => {
-                Self::of(kinds::APPROVAL_EXPIRED, "the request expired before it was decided")
-                    .with("txn_id", txn.to_string())
-                    .with("agent_action", "ask the person whether to send the request again")
+                Self::from_kind(kinds::APPROVAL_EXPIRED, "the request expired before it was decided")
+                    .with_member("txn_id", txn.to_string())
+                    .with_member("agent_action", "ask the person whether to send the request again")
             }
-            Error::IdempotencyInProgress => Self::of(kinds::IDEMPOTENCY_IN_PROGRESS, said())
+            Error::IdempotencyInProgress => Self::from_kind(kinds::IDEMPOTENCY_IN_PROGRESS, said())
                 .with_header(RETRY_AFTER, HeaderValue::from_static("2"))
-                .with("agent_action", "wait, then send the same request again"),
+                .with_member("agent_action", "wait, then send the same request again"),
             Error::IdempotencyKeyReused => {
-                Self::of(kinds::IDEMPOTENCY_KEY_REUSED, said())
-                    .with("agent_action", "use a new Idempotency-Key for a new request")
+                Self::from_kind(kinds::IDEMPOTENCY_KEY_REUSED, said())
+                    .with_member("agent_action", "use a new Idempotency-Key for a new request")
             }
-            Error::UnknownContentCoding { status } => Self::of(kinds::UNKNOWN_CONTENT_CODING,
+            Error::UnknownContentCoding { status } => Self::from_kind(kinds::UNKNOWN_CONTENT_CODING,
                 format!(
                     "the host answered {}, but the response is withheld: its Content-Encoding cannot be \
                      searched for secrets",
                     status.as_u16()
                 ),
             )
-            .with("upstream_status", status.as_u16()),
-            Error::CredentialNotFound => Self::of(kinds::CREDENTIAL_NOT_FOUND,
+            .with_member("upstream_status", status.as_u16()),
+            Error::CredentialNotFound => Self::from_kind(kinds::CREDENTIAL_NOT_FOUND,
                 "there is no such credential, or this agent may not use it",
             )
-            .with("agent_action", "GET /agent/services lists the credentials of this key"),
-            Error::HostNotAllowed(_) => Self::of(kinds::HOST_NOT_ALLOWED, said())
-                .with("agent_action", "ask a manager to add the host to the credential's allowed_hosts"),
-            Error::TargetNotAllowed(_) => Self::of(kinds::TARGET_NOT_ALLOWED, said()),
+            .with_member("agent_action", "GET /agent/services lists the credentials of this key"),
+            Error::HostNotAllowed(_) => Self::from_kind(kinds::HOST_NOT_ALLOWED, said())
+                .with_member("agent_action", "ask a manager to add the host to the credential's allowed_hosts"),
+            Error::TargetNotAllowed(_) => Self::from_kind(kinds::TARGET_NOT_ALLOWED, said()),
             Error::DeniedByPolicy { pattern } => {
-                Self::of(kinds::DENIED_BY_POLICY, "the credential's policy denies this request")
-                    .with("pattern", pattern.clone())
+                Self::from_kind(kinds::DENIED_BY_POLICY, "the credential's policy denies this request")
+                    .with_member("pattern", pattern.clone())
             }
             Error::RateLimited { limit, reset } => rate_limited(*limit, *reset),
             Error::QuotaExceeded(full) => quotas::problem(*full, said()),
             Error::TooManyPending { limit } => {
-                Self::of(kinds::TOO_MANY_PENDING, said())
-                    .with("max_pending", *limit)
+                Self::from_kind(kinds::TOO_MANY_PENDING, said())
+                    .with_member("max_pending", *limit)
                     .with_header(RETRY_AFTER, HeaderValue::from_static("30"))
-                    .with(
+                    .with_member(
                         "agent_action",
                         "ask your person to decide pending requests, or withdraw some with DELETE on their poll_url",
                     )
             }
-            Error::BodyTooLarge { max } => Self::of(common::BODY_TOO_LARGE,
+            Error::BodyTooLarge { max } => Self::from_kind(common::BODY_TOO_LARGE,
                 format!(
                     "a request that waits for approval or has an Idempotency-Key may carry at most {max} bytes"
                 ),
             ),
             Error::NoRoomForBody => {
-                Self::of(common::BUSY, said()).with_header(RETRY_AFTER, HeaderValue::from_static("5"))
+                Self::from_kind(common::BUSY, said()).with_header(RETRY_AFTER, HeaderValue::from_static("5"))
             }
-            Error::IncompleteBody => Self::of(kinds::INCOMPLETE_BODY, said()),
-            Error::Unreachable(_) => Self::of(common::UPSTREAM_ERROR, said()),
-            Error::ConnectTimeout => Self::of(kinds::UPSTREAM_TIMEOUT, said()),
-            Error::Upstream(why) => Self::of(common::UPSTREAM_ERROR, why.to_string()),
+            Error::IncompleteBody => Self::from_kind(kinds::INCOMPLETE_BODY, said()),
+            Error::Unreachable(_) => Self::from_kind(common::UPSTREAM_ERROR, said()),
+            Error::ConnectTimeout => Self::from_kind(kinds::UPSTREAM_TIMEOUT, said()),
+            Error::Upstream(why) => Self::from_kind(common::UPSTREAM_ERROR, why.to_string()),
             Error::UpstreamTimeout => {
-                Self::of(kinds::UPSTREAM_TIMEOUT, "the target did not respond in time")
+                Self::from_kind(kinds::UPSTREAM_TIMEOUT, "the target did not respond in time")
             }
-            Error::BrokenAnswer { status, .. } => Self::of(common::UPSTREAM_ERROR, said())
-                .with("upstream_status", status.as_u16()),
+            Error::BrokenAnswer { status, .. } => Self::from_kind(common::UPSTREAM_ERROR, said())
+                .with_member("upstream_status", status.as_u16()),
             Error::ReauthorizationRequired { url, .. } => {
-                Self::of(kinds::REAUTHORIZATION_REQUIRED, said())
-                    .with("url", url.as_str())
-                    .with("agent_action", "ask a manager to open the url and connect the account again")
+                Self::from_kind(kinds::REAUTHORIZATION_REQUIRED, said())
+                    .with_member("url", url.as_str())
+                    .with_member("agent_action", "ask a manager to open the url and connect the account again")
             }
-            Error::TokenEndpoint(_) => Self::of(kinds::TOKEN_ERROR, said()),
+            Error::TokenEndpoint(_) => Self::from_kind(kinds::TOKEN_ERROR, said()),
             Error::OutcomeUnknown(lost) => outcome_unknown(*lost),
-            Error::NoLongerAllowed(_) => Self::of(kinds::NO_LONGER_ALLOWED, said()),
-            Error::Unavailable(_) => Self::of(common::UNAVAILABLE,
+            Error::NoLongerAllowed(_) => Self::from_kind(kinds::NO_LONGER_ALLOWED, said()),
+            Error::Unavailable(_) => Self::from_kind(common::UNAVAILABLE,
                 "the database is unavailable, so nothing was sent",
             )
             .with_header(RETRY_AFTER, HeaderValue::from_static("5")),
-            Error::Unauthenticated => Self::of(common::UNAUTHENTICATED,
+            Error::Unauthenticated => Self::from_kind(common::UNAUTHENTICATED,
                 "send a valid session token: Authorization: Bearer <token>",
             ),
-            Error::WrongPassword => Self::of(kinds::WRONG_PASSWORD, said()),
-            Error::Locked { until, wait } => Self::of(kinds::LOCKED, said())
-                .with("locked_until", until.to_rfc3339())
+            Error::WrongPassword => Self::from_kind(kinds::WRONG_PASSWORD, said()),
+            Error::Locked { until, wait } => Self::from_kind(kinds::LOCKED, said())
+                .with_member("locked_until", until.to_rfc3339())
                 .with_header(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)),
             Error::Forbidden(why) => Self::from(&AdminError::Forbidden(why)),
             Error::InsufficientScope(scope) => {
-                Self::of(common::INSUFFICIENT_SCOPE, said()).with("scope", *scope)
+                Self::from_kind(common::INSUFFICIENT_SCOPE, said()).with_member("scope", *scope)
             }
             Error::NotFound(missing) => Self::from(&AdminError::NotFound(missing.clone())),
-            Error::MethodNotAllowed(allow) => Self::of(common::METHOD_NOT_ALLOWED, said())
+            Error::MethodNotAllowed(allow) => Self::from_kind(common::METHOD_NOT_ALLOWED, said())
                 .with_header(ALLOW, HeaderValue::from_static(allow)),
-            Error::NameTaken(_) => Self::of(kinds::NAME_TAKEN, said()),
+            Error::NameTaken(_) => Self::from_kind(kinds::NAME_TAKEN, said()),
             Error::Conflict(why) => Self::from(&AdminError::Conflict(why)),
-            Error::InvalidJson(_) => Self::of(common::INVALID_JSON, said()),
+            Error::InvalidJson(_) => Self::from_kind(common::INVALID_JSON, said()),
             Error::InvalidField { field, detail } => {
                 Self::from(&AdminError::field(field.as_str(), detail.as_str()))
             }
             Error::AlreadyDecided(state) => {
-                Self::of(kinds::ALREADY_DECIDED, said()).with("state", state.as_str())
+                Self::from_kind(kinds::ALREADY_DECIDED, said()).with_member("state", state.as_str())
             }
-            Error::NotEligible(_) => Self::of(kinds::NOT_ELIGIBLE, said()),
+            Error::NotEligible(_) => Self::from_kind(kinds::NOT_ELIGIBLE, said()),
             Error::PasskeyRequired { url } => {
                 let problem =
-                    Self::of(kinds::PASSKEY_REQUIRED, said()).with("url", url.as_str());
+                    Self::from_kind(kinds::PASSKEY_REQUIRED, said()).with_member("url", url.as_str());
                 match HeaderValue::try_from(url) {
                     Ok(location) => problem.with_header(LOCATION, location),
                     Err(_) => problem,
                 }
             }
-            Error::PasskeyRefused(_) => Self::of(kinds::PASSKEY_REFUSED, said()),
-            Error::Internal(_) => Self::of(common::INTERNAL, said()),
+            Error::PasskeyRefused(_) => Self::from_kind(kinds::PASSKEY_REFUSED, said()),
+            Error::Internal(_) => Self::from_kind(common::INTERNAL, said()),
         }
     }
 }
 
 fn outcome_unknown(lost: LostAnswer) -> Problem {
     let problem = match lost {
-        LostAnswer::Timeout => Problem::of(kinds::OUTCOME_UNKNOWN_TIMEOUT, lost.detail()),
+        LostAnswer::Timeout => Problem::from_kind(kinds::OUTCOME_UNKNOWN_TIMEOUT, lost.detail()),
         LostAnswer::NotStored
         | LostAnswer::Closed
         | LostAnswer::ClosedAfterCertificate
         | LostAnswer::Unreadable
-        | LostAnswer::Missing => Problem::of(kinds::OUTCOME_UNKNOWN, lost.detail()),
+        | LostAnswer::Missing => Problem::from_kind(kinds::OUTCOME_UNKNOWN, lost.detail()),
     };
-    problem.with(
+    problem.with_member(
         "agent_action",
         "the request may have been executed: check at the target before you send it again",
     )
@@ -489,7 +489,7 @@ fn outcome_unknown(lost: LostAnswer) -> Problem {
 fn rate_limited(limit: u32, reset: Duration) -> Problem {
     let seconds = reset.as_secs().max(1);
     let header = HeaderName::from_static;
-    Problem::of(
+    Problem::from_kind(
         kinds::RATE_LIMITED,
         format!("rate limit reached: this agent may send {limit} requests per hour"),
     )
@@ -497,7 +497,7 @@ fn rate_limited(limit: u32, reset: Duration) -> Problem {
     .with_header(header("ratelimit-limit"), limit.into())
     .with_header(header("ratelimit-remaining"), HeaderValue::from_static("0"))
     .with_header(header("ratelimit-reset"), seconds.into())
-    .with("agent_action", "wait until the next full hour (UTC), see Retry-After")
+    .with_member("agent_action", "wait until the next full hour (UTC), see Retry-After")
 }
 
 impl IntoResponse for Error {

@@ -49,7 +49,7 @@ pub const FORWARD: &str = "/forward";
 pub fn router(state: State) -> Router {
     let chats = channels::routes(&state);
     let through_base_url = any(endpoints::through_base_url).with_state(state.clone());
-    described()
+    describe_routes()
         .into_router()
         .merge(chats)
         .nest_service(base_url_proxy::PREFIX, through_base_url)
@@ -58,9 +58,9 @@ pub fn router(state: State) -> Router {
 
 /// The description of all routes.
 pub fn openapi() -> Result<OpenApi, Clash> {
-    let all = described()
-        .described(channels::described())
-        .described(routes!(endpoints::through_base_url))
+    let all = describe_routes()
+        .with_descriptions(channels::describe_routes())
+        .with_descriptions(routes!(endpoints::through_base_url))
         .schema::<pyxis_core::auth::HeaderFormat>();
     all.into_description(problems::all())
 }
@@ -68,7 +68,7 @@ pub fn openapi() -> Result<OpenApi, Clash> {
 /// Every problem of this crate.
 pub use error::kinds::ALL as PROBLEMS;
 
-fn described() -> DescribedRouter<State> {
+fn describe_routes() -> DescribedRouter<State> {
     // Other methods reach the handlers too, which explain the refusal.
     DescribedRouter::default()
         .routes_with(routes!(endpoints::post_forward), |router| router.fallback(endpoints::post_forward))

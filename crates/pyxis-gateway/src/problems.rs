@@ -7,17 +7,17 @@ use crate::error::kinds;
 pyxis_http::problem_responses! {
     /// The key was sent more than once.
     BadAgentHeader = [kinds::DUPLICATE_HEADER];
-    /// A control header is missing, unknown, repeated or invalid; the method or the target cannot be forwarded; the
-    /// request has an `oauth_*` parameter or an encoded form, which OAuth 1.0a cannot sign; the body ended early; or the
-    /// handshake of a WebSocket is not well-formed.
+    /// A control header is missing, unknown, repeated or invalid. Or the method or the target cannot be forwarded.
+    /// Or the request has an `oauth_*` parameter or an encoded form, which OAuth 1.0a cannot sign. Or the body
+    /// ended early, or the handshake of a WebSocket is not well-formed.
     BadForward = [kinds::MISSING_HEADER, kinds::UNKNOWN_HEADER, kinds::DUPLICATE_HEADER, kinds::INVALID_HEADER, kinds::INVALID_METHOD, kinds::INVALID_TARGET, kinds::OAUTH_PARAMETER, kinds::ENCODED_FORM, kinds::INCOMPLETE_BODY, kinds::INVALID_HANDSHAKE];
-    /// A control header is missing, unknown, repeated or invalid, the credential is not a signing key, the body is
-    /// not JSON, or the body ended early.
+    /// A control header is missing, unknown, repeated or invalid. Or the credential is not a signing key, the body
+    /// is not JSON, or the body ended early.
     BadSign = [kinds::MISSING_HEADER, kinds::UNKNOWN_HEADER, kinds::DUPLICATE_HEADER, kinds::INVALID_HEADER, common::INVALID_JSON, kinds::INCOMPLETE_BODY];
     /// The request was denied or expired while `Prefer: wait` held the connection, or something changed meanwhile.
     SignRefused = [kinds::APPROVAL_DENIED, kinds::APPROVAL_EXPIRED, kinds::NO_LONGER_ALLOWED];
-    /// A member of the body is missing or unknown; the payload does not match `encoding`, `format`, its `digest` or
-    /// the key's algorithm; or the `Idempotency-Key` was used for another request.
+    /// A member of the body is missing or unknown. Or the payload does not match `encoding`, `format`, its
+    /// `digest` or the key's algorithm. Or the `Idempotency-Key` was used for another request.
     BadPayload = [common::INVALID_FIELD, kinds::IDEMPOTENCY_KEY_REUSED];
     /// There is no agent key, or it is unknown, or its agent is disabled.
     BadKey = [kinds::MISSING_KEY, kinds::INVALID_KEY];
@@ -34,12 +34,12 @@ pyxis_http::problem_responses! {
     PendingBodyTooLarge = [common::BODY_TOO_LARGE];
     /// The `Idempotency-Key` was used for another request.
     IdempotencyKeyReused = [kinds::IDEMPOTENCY_KEY_REUSED];
-    /// The agent's requests of this hour are used up (windows start on the hour, UTC; only this case has `RateLimit`
-    /// headers), or it has the maximum number of pending requests (`too_many_pending`).
+    /// The agent's requests of this hour are used up, or it has the maximum number of pending requests
+    /// (`too_many_pending`). Windows start on the hour, UTC. Only the first case has `RateLimit` headers.
     RateLimited = [kinds::RATE_LIMITED, kinds::TOO_MANY_PENDING, kinds::QUOTA_EXCEEDED] with rate_limit with retry_after;
-    /// The target could not be reached and nothing was sent; its response was cut off; its response cannot be checked
-    /// for the secret and is withheld; or a request that may change something got no response (`outcome_unknown`): it
-    /// may have been executed, and it is not sent again.
+    /// The target could not be reached and nothing was sent. Or its response was cut off, or it cannot be checked
+    /// for the secret and is withheld. Or a request that may change something got no response (`outcome_unknown`):
+    /// it may have been executed, and it is not sent again.
     UpstreamFailed = [common::UPSTREAM_ERROR, kinds::UNKNOWN_CONTENT_CODING, kinds::OUTCOME_UNKNOWN, kinds::REAUTHORIZATION_REQUIRED, kinds::TOKEN_ERROR];
     /// The target could not be reached, its response cannot be checked for the secret, or no access token could be
     /// fetched. With `reauthorization_required`, `url` is the page on which to connect the account again.
@@ -52,8 +52,8 @@ pyxis_http::problem_responses! {
     /// The credential goes through a sidecar, which signs single requests, and the request is the handshake of a
     /// WebSocket.
     NoWebSocket = [kinds::WEBSOCKET_UNSUPPORTED];
-    /// The database or the audit log cannot be written, so nothing was sent; or the server has the maximum number of open
-    /// WebSockets, or of request bodies that it holds whole (`busy`).
+    /// The database or the audit log cannot be written, so nothing was sent. Or the server has the maximum number
+    /// of open WebSockets, or of request bodies that it holds whole (`busy`).
     CannotForward = [common::UNAVAILABLE, common::BUSY, kinds::TOO_MANY_WEBSOCKETS] with retry_after;
     /// The body is not JSON, or the URL is invalid.
     InvalidProbe = [common::INVALID_JSON, common::INVALID_BODY, kinds::INVALID_TARGET];

@@ -1,7 +1,7 @@
 //! Schemas of names and small values in bodies.
 
 use pyxis_core::policy::{Method, Policy, Rule as PolicyRule};
-use pyxis_http::openapi::{text, words};
+use pyxis_http::openapi::{text, text_enum};
 use pyxis_store::deliveries::DeliveryStatus;
 use pyxis_store::mcp_tools::ToolMode;
 use serde_json::Value;
@@ -10,25 +10,25 @@ use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 pyxis_http::value_schemas! {
-    pub(crate) MethodName = words(Method::ALL.iter().map(|method| method.as_str()));
+    pub(crate) MethodName = text_enum(Method::ALL.iter().map(|method| method.as_str()));
     pub(crate) ForwardMethod =
-        words(Method::ALL.iter().filter(|method| **method != Method::WebSocket).map(|method| method.as_str()))
+        text_enum(Method::ALL.iter().filter(|method| **method != Method::WebSocket).map(|method| method.as_str()))
             .default(Some("GET".into()));
-    pub(crate) MethodVerdict = words(["proceeds", "pauses", "denied"]);
+    pub(crate) MethodVerdict = text_enum(["proceeds", "pauses", "denied"]);
     /// The rule that decided.
-    pub(crate) Rule = words(PolicyRule::ALL.iter().map(|rule| rule.as_str()));
+    pub(crate) Rule = text_enum(PolicyRule::ALL.iter().map(|rule| rule.as_str()));
     /// `refuse`: `/forward` would respond with 4xx, for example because the host is not allowed.
-    pub(crate) ExplainedDecision = words(["auto_approve", "require_approval", "deny", "refuse"]);
-    pub(crate) ToolModeName = words(ToolMode::ALL.iter().map(|mode| mode.as_str()));
-    pub(crate) VoteVerdict = words(["approve", "deny"]);
-    pub(crate) BodyEncoding = words(["utf-8", "base64"]);
-    pub(crate) DeliveryState = words(DeliveryStatus::ALL.iter().map(|status| status.as_str()));
-    /// Reason that an approved request was not completed. `no_longer_allowed`: something changed between request and
-    /// approval, and nothing was sent. `outcome_unknown`: it was sent and there was no response, so it may have been
-    /// executed; it is not sent again. `upstream_error` and `upstream_timeout`: nothing was sent, the target refused the
-    /// request before processing it, the method was GET, HEAD or OPTIONS, or, with `upstream_status`, the response cannot
-    /// be passed on.
-    pub(crate) ForwardError = words(["upstream_error", "upstream_timeout", "no_longer_allowed", "outcome_unknown"]);
+    pub(crate) ExplainedDecision = text_enum(["auto_approve", "require_approval", "deny", "refuse"]);
+    pub(crate) ToolModeName = text_enum(ToolMode::ALL.iter().map(|mode| mode.as_str()));
+    pub(crate) VoteVerdict = text_enum(["approve", "deny"]);
+    pub(crate) BodyEncoding = text_enum(["utf-8", "base64"]);
+    pub(crate) DeliveryState = text_enum(DeliveryStatus::ALL.iter().map(|status| status.as_str()));
+    /// Reason that an approved request was not completed. `no_longer_allowed`: something changed between request
+    /// and approval, and nothing was sent. `outcome_unknown`: it was sent and there was no response, so it may
+    /// have been executed; it is not sent again. `upstream_error` and `upstream_timeout`: nothing was sent, the
+    /// target refused the request before processing it, or the method was GET, HEAD or OPTIONS. With
+    /// `upstream_status`, the response cannot be passed on.
+    pub(crate) ForwardError = text_enum(["upstream_error", "upstream_timeout", "no_longer_allowed", "outcome_unknown"]);
 }
 
 /// Declares types whose schema is not an object or a plain value.
@@ -67,7 +67,7 @@ other_schemas! {
         ))
         .into();
     AgentScope = OneOfBuilder::new()
-        .item(words(["all"]))
+        .item(text_enum(["all"]))
         .item(ArrayBuilder::new().items(text()))
         .description(Some("`all`, or the names of the credentials that the agent may use."))
         .into();

@@ -50,27 +50,27 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     dead_nodes::heartbeat(state).await?;
     recover(state).await?;
     let mut loops = JoinSet::new();
-    keep(&mut loops, "waiters", state, stop, wake_waiters);
-    keep(&mut loops, "sending", state, stop, send_approved);
-    keep(&mut loops, "websockets", state, stop, close_websockets);
-    keep(&mut loops, "expiry", state, stop, expire_on_time);
-    keep(&mut loops, "webhooks", state, stop, endpoint_queues::run);
+    spawn_loop(&mut loops, "waiters", state, stop, wake_waiters);
+    spawn_loop(&mut loops, "sending", state, stop, send_approved);
+    spawn_loop(&mut loops, "websockets", state, stop, close_websockets);
+    spawn_loop(&mut loops, "expiry", state, stop, expire_on_time);
+    spawn_loop(&mut loops, "webhooks", state, stop, endpoint_queues::run);
     channels::start(state, stop, &mut loops);
-    keep(&mut loops, "push", state, stop, push::run);
-    keep(&mut loops, "heartbeat", state, stop, |state, stop| {
+    spawn_loop(&mut loops, "push", state, stop, push::run);
+    spawn_loop(&mut loops, "heartbeat", state, stop, |state, stop| {
         every(HEARTBEAT, "heartbeat", state, stop, |state| Box::pin(heartbeat_tick(state)))
     });
-    keep(&mut loops, "bookkeeping", state, stop, |state, stop| {
+    spawn_loop(&mut loops, "bookkeeping", state, stop, |state, stop| {
         every(BOOKKEEPING, "bookkeeping", state, stop, |state| Box::pin(bookkeeping_tick(state)))
     });
-    keep(&mut loops, "cleaning", state, stop, |state, stop| {
+    spawn_loop(&mut loops, "cleaning", state, stop, |state, stop| {
         every(CLEANING, "cleaning", state, stop, |state| Box::pin(long_work(cleaning_tick(state))))
     });
     Ok(loops)
 }
 
 /// Spawns a loop that survives panics.
-pub fn keep<F>(
+pub fn spawn_loop<F>(
     loops: &mut JoinSet<()>,
     name: &'static str,
     state: &State,
@@ -148,7 +148,7 @@ async fn send_approved(state: State, mut stop: Stop) {
 }
 
 async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
-    let mut todo = state.work.take();
+    let mut todo = state.work.drain_approved();
     if todo.is_empty() {
         let free = u32::try_from(state.work.slots().available_permits()).unwrap_or(1);
         let unused_since = state.now().minus(execute::OPENED_WITHIN);
@@ -210,7 +210,7 @@ pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
 /// After a start, settles work that a dead process left unfinished.
 pub async fn recover(state: &State) -> Result<()> {
     let dead_before = if state.config.sole_node { None } else { Some(state.now().minus(DEAD_AFTER)) };
-    dead_nodes::settle(state, dead_before).await
+    dead_nodes::settle_requests(state, dead_before).await
 }
 
 async fn heartbeat_tick(state: &State) -> Result<()> {
@@ -219,8 +219,8 @@ async fn heartbeat_tick(state: &State) -> Result<()> {
     if let Err(error) = promotion_tick(state).await {
         tracing::warn!(%error, "cannot tell whether a standby of the database was promoted");
     }
-    if state.heartbeats.note(now, DEAD_AFTER) {
-        dead_nodes::settle(state, Some(now.minus(DEAD_AFTER))).await?;
+    if state.heartbeats.record(now, DEAD_AFTER) {
+        dead_nodes::settle_requests(state, Some(now.minus(DEAD_AFTER))).await?;
     }
     give_up_tick(state).await
 }
@@ -229,7 +229,7 @@ async fn heartbeat_tick(state: &State) -> Result<()> {
 pub async fn promotion_tick(state: &State) -> Result<()> {
     let Some(timeline) = promotions::unseen(&state.store).await? else { return Ok(()) };
     let mut tx = state.store.begin().await?;
-    if let Some(before) = promotions::note(&mut tx, timeline, state.now()).await? {
+    if let Some(before) = promotions::record(&mut tx, timeline, state.now()).await? {
         let mut record = audit::AuditRecord::new(state.now(), AuditEvent::DatabasePromoted);
         record.actor = ActorId::System;
         record.detail = format!(r#"{{"timeline":{timeline},"before":{before}}}"#);
@@ -241,7 +241,7 @@ pub async fn promotion_tick(state: &State) -> Result<()> {
         );
     }
     tx.commit().await?;
-    promotions::seen(&state.store, timeline);
+    promotions::remember_stored(&state.store, timeline);
     Ok(())
 }
 
@@ -283,7 +283,7 @@ async fn sign_head(state: &State) -> Result<()> {
     let mut tx = state.store.begin().await?;
     let checkpoint = audit::checkpoint(&mut tx, &state.audit_keys, state.now()).await?;
     tx.commit().await?;
-    state.anchor.keep(path, checkpoint).await;
+    state.anchor.store_head(path, checkpoint).await;
     Ok(())
 }
 

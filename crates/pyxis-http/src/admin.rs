@@ -5,7 +5,7 @@ mod list;
 mod managers;
 mod page_size;
 
-pub use failure::{Failure, Result};
-pub use list::{Cursor, List, Listed, Paged, PagedList};
+pub use failure::{AdminFailure, Result};
+pub use list::{CompleteList, Cursor, Listed, Paged, PagedList};
 pub use managers::{Manager, ManagerAuth, ManagerFuture};
 pub use page_size::PageSize;

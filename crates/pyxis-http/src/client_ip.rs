@@ -145,26 +145,26 @@ mod tests {
         client_ip(SocketAddr::new(peer, 1), &headers, &trusted).to_string()
     }
 
-    fn ask(peer: &str, forwarded: &str) -> String {
+    fn client_of(peer: &str, forwarded: &str) -> String {
         client(peer, "x-forwarded-for", &[forwarded], &["10.0.0.0/8"])
     }
 
     #[test]
     fn only_a_trusted_proxy_is_believed_and_only_up_to_the_first_stranger() {
-        assert_eq!(ask("203.0.113.9", "1.1.1.1"), "203.0.113.9");
-        assert_eq!(ask("10.0.0.1", "6.6.6.6, 8.8.8.8, 10.0.0.2"), "8.8.8.8");
-        assert_eq!(ask("10.0.0.1", "8.8.8.8, nonsense"), "10.0.0.1");
-        assert_eq!(ask("10.0.0.1", "10.0.0.3, 10.0.0.2"), "10.0.0.3");
-        assert_eq!(ask("10.0.0.1", ""), "10.0.0.1");
+        assert_eq!(client_of("203.0.113.9", "1.1.1.1"), "203.0.113.9");
+        assert_eq!(client_of("10.0.0.1", "6.6.6.6, 8.8.8.8, 10.0.0.2"), "8.8.8.8");
+        assert_eq!(client_of("10.0.0.1", "8.8.8.8, nonsense"), "10.0.0.1");
+        assert_eq!(client_of("10.0.0.1", "10.0.0.3, 10.0.0.2"), "10.0.0.3");
+        assert_eq!(client_of("10.0.0.1", ""), "10.0.0.1");
     }
 
     #[test]
     fn an_ipv4_peer_of_a_dual_stack_listener_is_that_ipv4_peer() {
-        assert_eq!(ask("::ffff:203.0.113.9", "1.1.1.1"), "203.0.113.9");
-        assert_eq!(ask("::ffff:10.0.0.1", "1.1.1.1"), "1.1.1.1");
-        assert_eq!(ask("10.0.0.1", "8.8.8.8, ::ffff:10.0.0.2"), "8.8.8.8");
-        assert_eq!(ask("10.0.0.1", "::ffff:8.8.8.8"), "8.8.8.8");
-        assert_eq!(ask("10.0.0.1", "::FFFF:808:808"), "8.8.8.8");
+        assert_eq!(client_of("::ffff:203.0.113.9", "1.1.1.1"), "203.0.113.9");
+        assert_eq!(client_of("::ffff:10.0.0.1", "1.1.1.1"), "1.1.1.1");
+        assert_eq!(client_of("10.0.0.1", "8.8.8.8, ::ffff:10.0.0.2"), "8.8.8.8");
+        assert_eq!(client_of("10.0.0.1", "::ffff:8.8.8.8"), "8.8.8.8");
+        assert_eq!(client_of("10.0.0.1", "::FFFF:808:808"), "8.8.8.8");
         let accepted = Peer::accepted("[::ffff:192.0.2.7]:443".parse().unwrap());
         assert_eq!(accepted.0.to_string(), "192.0.2.7:443");
         let accepted = Peer::accepted("[2001:db8::7]:443".parse().unwrap());
@@ -213,7 +213,7 @@ mod tests {
             ("1.2.3.4:_hidden", "1.2.3.4"),
             ("9.9.9.9, 1.2.3.4:5678 ,10.0.0.2:80", "1.2.3.4"),
         ] {
-            assert_eq!(ask("10.0.0.1", entry), wanted, "{entry}");
+            assert_eq!(client_of("10.0.0.1", entry), wanted, "{entry}");
         }
         for entry in [
             "1.2.3.4:",
@@ -230,7 +230,7 @@ mod tests {
             "for=1.2.3.4",
             "9.9.9.9, \", 8.8.8.8\"",
         ] {
-            assert_eq!(ask("10.0.0.1", entry), "10.0.0.1", "{entry}");
+            assert_eq!(client_of("10.0.0.1", entry), "10.0.0.1", "{entry}");
         }
     }
 

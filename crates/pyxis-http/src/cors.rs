@@ -75,7 +75,7 @@ pub fn allow_preflight(headers: &mut HeaderMap, origin: &HeaderValue, methods: &
 }
 
 /// Lets any page read a response that did not pass through the layer.
-pub fn mark(headers: &mut HeaderMap) {
+pub fn allow_any_origin(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_TEXT));
 }

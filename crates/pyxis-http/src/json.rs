@@ -53,10 +53,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 
 async fn read(request: Request) -> Result<Bytes, Problem> {
     body::read(request.into_body(), MAX_JSON_BYTES).await.map_err(|error| match error {
-        BodyError::TooLarge => {
-            Problem::of(kinds::BODY_TOO_LARGE, format!("the body is larger than {MAX_JSON_BYTES} bytes"))
-        }
-        BodyError::Broken => Problem::of(kinds::INVALID_BODY, "the body ended early"),
+        BodyError::TooLarge => Problem::from_kind(
+            kinds::BODY_TOO_LARGE,
+            format!("the body is larger than {MAX_JSON_BYTES} bytes"),
+        ),
+        BodyError::Broken => Problem::from_kind(kinds::INVALID_BODY, "the body ended early"),
     })
 }
 
@@ -66,7 +67,7 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     // Without this check, a list of the field values in order would also be accepted.
     if text.trim_ascii_start().starts_with(b"[") {
         let detail = "the body must be a JSON object";
-        return Err(Problem::of(kinds::INVALID_FIELD, detail).with("field", "."));
+        return Err(Problem::from_kind(kinds::INVALID_FIELD, detail).with_member("field", "."));
     }
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -81,15 +82,15 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
 }
 
 fn invalid(error: &serde_json::Error) -> Problem {
-    Problem::of(kinds::INVALID_JSON, format!("not valid JSON: {error}"))
+    Problem::from_kind(kinds::INVALID_JSON, format!("not valid JSON: {error}"))
 }
 
 fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
-    let place = place(error);
+    let place = error_path(error);
     let field = if place.is_empty() { ".".to_owned() } else { place.join(".").replace(".[", "[") };
     let said = explanation(error.inner());
     let detail = if place.is_empty() { said } else { format!("{field}: {said}") };
-    Problem::of(kinds::INVALID_FIELD, detail).with("field", field)
+    Problem::from_kind(kinds::INVALID_FIELD, detail).with_member("field", field)
 }
 
 /// The error of serde without its position, which says nothing about a program's body. For an unknown field it names
@@ -114,7 +115,7 @@ fn explanation(error: &serde_json::Error) -> String {
 
 /// Path of the error, outermost field first. For missing, unknown and duplicate fields, serde gives the name only
 /// within its message.
-pub fn place(error: &serde_path_to_error::Error<serde_json::Error>) -> Vec<String> {
+pub fn error_path(error: &serde_path_to_error::Error<serde_json::Error>) -> Vec<String> {
     let mut place: Vec<String> = error
         .path()
         .iter()

@@ -11,5 +11,6 @@ mod values;
 pub use described::{Clash, DescribedRouter, description};
 pub use problems::{ProblemResponse, problem_schema, retry_after};
 pub use values::{
-    Id, Name, Time, Uri, described, described_parameter, format, in_path, in_query, optional, text, words,
+    Id, Name, Time, Uri, described_parameter, format, in_path, in_query, optional, text, text_enum,
+    with_description,
 };

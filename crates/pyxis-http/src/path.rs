@@ -16,6 +16,6 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
-        path.map(|path| Self(path.0)).map_err(|_| Problem::of(kinds::NOT_FOUND, "unknown path"))
+        path.map(|path| Self(path.0)).map_err(|_| Problem::from_kind(kinds::NOT_FOUND, "unknown path"))
     }
 }

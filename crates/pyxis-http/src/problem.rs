@@ -62,13 +62,13 @@ impl Problem {
     }
 
     /// Creates a problem of a kind that the API description lists.
-    pub fn of(kind: ProblemKind, detail: impl Into<Cow<'static, str>>) -> Self {
+    pub fn from_kind(kind: ProblemKind, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(kind.status, kind.code, detail)
     }
 
     /// Adds a member to the body.
     #[must_use]
-    pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
+    pub fn with_member(mut self, member: &str, value: impl Into<Value>) -> Self {
         self.0.extra.insert(member.to_owned(), value.into());
         self
     }
@@ -95,7 +95,7 @@ impl Problem {
         &self.0.detail
     }
 
-    /// A member added by [`with`](Self::with).
+    /// A member added by [`with_member`](Self::with_member).
     pub fn member(&self, name: &str) -> Option<&Value> {
         self.0.extra.get(name)
     }

@@ -17,8 +17,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
         let query = axum::extract::Query::<T>::try_from_uri(&parts.uri);
-        query
-            .map(|query| Self(query.0))
-            .map_err(|error| Problem::of(kinds::INVALID_FIELD, error.body_text()).with("field", "query"))
+        query.map(|query| Self(query.0)).map_err(|error| {
+            Problem::from_kind(kinds::INVALID_FIELD, error.body_text()).with_member("field", "query")
+        })
     }
 }

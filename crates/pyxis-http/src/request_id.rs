@@ -54,10 +54,10 @@ impl Access {
     pub fn end(self, source: &RequestIdSource, mut response: Response) -> Response {
         let (status, took) = (response.status(), self.began.elapsed());
         let service = response.extensions_mut().remove::<ServiceRoute>();
-        let route = service.map_or(self.route, |ServiceRoute(pattern)| RouteMetrics::of(pattern));
-        route.answered(status, took);
-        // Its fields are read only if it is written. `enabled!` would take the next line of this thread with it: a layer
-        // with a filter of its own remembers the question until an event comes.
+        let route = service.map_or(self.route, |ServiceRoute(pattern)| RouteMetrics::for_route(pattern));
+        route.record_response(status, took);
+        // Its fields are read only if it is written. `enabled!` would take the next line of this thread with it. A
+        // layer with a filter of its own remembers the question until an event comes.
         tracing::info!(
             target: "pyxis::access",
             method = %self.method,
@@ -89,7 +89,7 @@ fn keep_headers(from: &HeaderMap, to: &mut HeaderMap) {
 
 /// The matched route pattern, never the path, because a path can contain a one-time token.
 fn route(request: &Request) -> &'static RouteMetrics {
-    RouteMetrics::of(request.extensions().get::<MatchedPath>().map_or(UNMATCHED, MatchedPath::as_str))
+    RouteMetrics::for_route(request.extensions().get::<MatchedPath>().map_or(UNMATCHED, MatchedPath::as_str))
 }
 
 fn log(request: RequestId, problem: &Problem) {
@@ -126,7 +126,7 @@ mod tests {
         ] {
             response.headers_mut().append(name, HeaderValue::from_static(value));
         }
-        let named = Access::begin(&Method::GET, RouteMetrics::of(UNMATCHED)).end(&source, response);
+        let named = Access::begin(&Method::GET, RouteMetrics::for_route(UNMATCHED)).end(&source, response);
         let all =
             |name: &str| named.headers().get_all(name).iter().map(|value| value.to_str().unwrap().to_owned());
         assert_eq!(all("access-control-allow-origin").collect::<Vec<_>>(), ["*"]);

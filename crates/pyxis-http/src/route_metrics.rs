@@ -24,7 +24,7 @@ static ROUTES: LazyLock<RwLock<HashMap<&'static str, &'static RouteMetrics>>> =
 
 impl RouteMetrics {
     /// Metrics of the route with this pattern, which must be one of the program's.
-    pub fn of(pattern: &str) -> &'static Self {
+    pub fn for_route(pattern: &str) -> &'static Self {
         if let Some(known) = ROUTES.read().unwrap_or_else(PoisonError::into_inner).get(pattern) {
             return known;
         }
@@ -48,7 +48,7 @@ impl RouteMetrics {
     }
 
     /// Counts a request that was answered after `took`.
-    pub(crate) fn answered(&self, status: StatusCode, took: Duration) {
+    pub(crate) fn record_response(&self, status: StatusCode, took: Duration) {
         self.seconds.record(took.as_secs_f64());
         let (position, label) = metric::status_label(status.as_u16());
         let register = || counter!(metric::HTTP_REQUESTS.name, "route" => self.pattern, "status" => label);

@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 use tower::{Service, ServiceExt};
 
 use self::gate::Gate;
-use self::wire::{ScreenedStream, Shared};
+use self::wire::{ConnectionState, ScreenedStream};
 use crate::client_ip::Peer;
 
 pub use gate::RequestBody;
@@ -105,7 +105,7 @@ where
         };
         // Otherwise small responses wait for the client's delayed acknowledgment.
         let _ = stream.set_nodelay(true);
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ConnectionState::default());
         let gate = Gate::new(service(Peer::accepted(peer)), Arc::clone(&shared), body_total);
         let connection = builder
             .serve_connection_with_upgrades(

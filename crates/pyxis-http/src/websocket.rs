@@ -9,6 +9,6 @@ mod reader;
 mod writer;
 
 pub use frame::{CloseCode, Opcode, Violation};
-pub use handshake::{Handshake, InvalidHandshake, accept, check_answer, is_handshake, new_key, offer};
+pub use handshake::{Handshake, InvalidHandshake, accept, add_headers, check_answer, is_handshake, new_key};
 pub use reader::{FramePiece, FrameReader, ReadError};
 pub use writer::FrameWriter;

@@ -24,7 +24,7 @@ const TELLING: [&str; 6] =
     ["content-type", "location", "link", "retry-after", "etag", "x-ratelimit-remaining"];
 
 /// An answer of the proxy.
-pub(crate) enum Answer {
+pub(crate) enum ProxyResponse {
     /// Nothing more will happen.
     Final(CallToolResult),
     /// A person must decide, or the approved request is being sent.
@@ -65,7 +65,7 @@ struct Upstream {
 
 /// The members of a stored outcome that results are made of.
 #[derive(Deserialize)]
-struct Outcome {
+struct StoredOutcome {
     #[serde(flatten)]
     waiting: PendingApproval,
     reason: Option<String>,
@@ -90,31 +90,33 @@ pub(crate) async fn of_forward(
     long: &LongResponses,
     agent: &AgentIdentity,
     is_tool: bool,
-) -> Answer {
+) -> ProxyResponse {
     let (head, body) = response.into_parts();
     if head.headers.contains_key("px-error") {
-        return Answer::Final(refusal(&head, &own(body).await));
+        return ProxyResponse::Final(refusal(&head, &read_json(body).await));
     }
     if head.headers.contains_key("px-txn") {
-        return match serde_json::from_value(own(body).await) {
-            Ok(waiting) => Answer::Pending(waiting),
-            Err(error) => Answer::Final(failure(format!("the proxy's answer cannot be read: {error}"))),
+        return match serde_json::from_value(read_json(body).await) {
+            Ok(waiting) => ProxyResponse::Pending(waiting),
+            Err(error) => {
+                ProxyResponse::Final(failure(format!("the proxy's answer cannot be read: {error}")))
+            }
         };
     }
     let read = long.read_body(body, is_tool).await;
     let mut body = read.bytes;
     let is_long = body.len() > MAX_INLINE;
     let rest = if is_long && read.is_whole {
-        long.keep(agent, (head.status, &head.headers), body.clone()).await
+        long.store_response(agent, (head.status, &head.headers), body.clone()).await
     } else {
         None
     };
     if is_tool && let Some(message) = message::answer(&body) {
-        return Answer::Final(proxied::result(&message, rest.as_ref()));
+        return ProxyResponse::Final(proxied::result(&message, rest.as_ref()));
     }
-    cut(&mut body);
+    truncate_body(&mut body);
     let truncated = is_long || !read.is_whole;
-    Answer::Final(upstream(&Upstream {
+    ProxyResponse::Final(upstream(&Upstream {
         status: head.status,
         headers: pairs(&head.headers),
         body,
@@ -124,33 +126,35 @@ pub(crate) async fn of_forward(
 }
 
 /// Reads the response of `GET /agent/approvals/{txn_id}`.
-pub(crate) async fn of_poll(response: Response<Body>) -> Answer {
+pub(crate) async fn of_poll(response: Response<Body>) -> ProxyResponse {
     let (head, body) = response.into_parts();
-    let value = own(body).await;
+    let value = read_json(body).await;
     if !head.status.is_success() {
-        return Answer::Final(refusal(&head, &value));
+        return ProxyResponse::Final(refusal(&head, &value));
     }
-    let outcome: Outcome = match serde_json::from_value(value) {
+    let outcome: StoredOutcome = match serde_json::from_value(value) {
         Ok(outcome) => outcome,
-        Err(error) => return Answer::Final(failure(format!("the stored outcome cannot be read: {error}"))),
+        Err(error) => {
+            return ProxyResponse::Final(failure(format!("the stored outcome cannot be read: {error}")));
+        }
     };
     match (outcome.waiting.status.as_str(), outcome.response, outcome.error) {
         ("denied", ..) => {
             let why = outcome.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
             let detail =
                 format!("A person denied this request{why}. Do not send it again without asking your user.");
-            Answer::Final(error_result("approval_denied", &detail, None))
+            ProxyResponse::Final(error_result("approval_denied", &detail, None))
         }
         ("expired", ..) => {
             let detail = "Nobody decided in time, or the request was withdrawn. Nothing was sent.";
-            Answer::Final(error_result("approval_expired", detail, None))
+            ProxyResponse::Final(error_result("approval_expired", detail, None))
         }
         (_, _, Some(code)) => {
             let detail = outcome.detail.unwrap_or_else(|| format!("the approved request failed: {code}"));
-            Answer::Final(error_result(&code, &detail, outcome.url.as_deref()))
+            ProxyResponse::Final(error_result(&code, &detail, outcome.url.as_deref()))
         }
-        (_, Some(kept), None) => Answer::Final(kept.into_result(&outcome.waiting.txn_id)),
-        _ => Answer::Pending(outcome.waiting),
+        (_, Some(kept), None) => ProxyResponse::Final(kept.into_result(&outcome.waiting.txn_id)),
+        _ => ProxyResponse::Pending(outcome.waiting),
     }
 }
 
@@ -168,7 +172,7 @@ impl StoredAnswer {
         if let Some(message) = message::answer(&body) {
             return proxied::result(&message, rest.as_ref());
         }
-        cut(&mut body);
+        truncate_body(&mut body);
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_GATEWAY);
         let truncated = self.truncated || rest.is_some();
         upstream(&Upstream { status, headers: self.headers, body, truncated, rest })
@@ -176,7 +180,7 @@ impl StoredAnswer {
 }
 
 /// Leaves the beginning that fits into a result. Text ends with a whole character.
-fn cut(body: &mut Vec<u8>) {
+fn truncate_body(body: &mut Vec<u8>) {
     if body.len() <= MAX_INLINE {
         return;
     }
@@ -317,7 +321,7 @@ fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 /// A body of the proxy itself, as JSON.
-pub(crate) async fn own(body: Body) -> Value {
+pub(crate) async fn read_json(body: Body) -> Value {
     let bytes = axum::body::to_bytes(body, MAX_OWN).await.unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! The MCP server at `/mcp` (`docs/reference/mcp.md`): stored credentials as tools for agents.
 //!
-//! A thin translation. Every tool sends the request that an agent would send over HTTP, so that policy, limits, audit,
-//! approvals and scrubbing are those of `/forward` by construction. The protocol itself (2026-07-28 without sessions,
-//! and the revisions before it) is that of the official Rust SDK.
+//! A thin translation. Every tool sends the request that an agent would send over HTTP. So policy, limits, audit,
+//! approvals and scrubbing are those of `/forward` by construction. The protocol itself (2026-07-28 without
+//! sessions, and the revisions before it) is that of the official Rust SDK.
 
 mod agent_requests;
 mod answer;

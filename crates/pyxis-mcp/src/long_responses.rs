@@ -99,14 +99,14 @@ impl LongResponses {
     }
 
     /// Keeps a long response for a while. `None` if that fails; the agent then has its beginning.
-    pub(crate) async fn keep(
+    pub(crate) async fn store_response(
         &self,
         agent: &AgentIdentity,
         head: (StatusCode, &HeaderMap),
         body: Vec<u8>,
     ) -> Option<Rest> {
         let length = body.len();
-        match long_responses::keep(&self.gateway, agent, head, Bytes::from(body)).await {
+        match long_responses::store_response(&self.gateway, agent, head, Bytes::from(body)).await {
             Ok(id) => Some(Rest { id: id.to_string(), length }),
             Err(error) => {
                 tracing::warn!(%error, "cannot keep a long response");

@@ -1,8 +1,8 @@
 //! A call that waits for a person, told in the way that the client understands.
 //!
-//! A client that knows tasks gets a task, one that can open a page is asked to, and every other gets a text that says
-//! what to do. The state that a client carries back is not trusted: it holds nothing but a transaction, and is bound to
-//! the agent and to everything the call sends.
+//! A client that knows tasks gets a task, and one that can open a page is asked to. Every other client gets a text
+//! that says what to do. The state that a client carries back is not trusted. It holds nothing but a transaction,
+//! and is bound to the agent and to everything the call sends.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway as gateway;
@@ -90,19 +90,19 @@ pub(crate) fn respond(
     waiting: &PendingApproval,
 ) -> CallToolResponse {
     if abilities.tasks {
-        return CallToolResponse::Task(CreateTaskResult::new(task::of(gateway, waiting)));
+        return CallToolResponse::Task(CreateTaskResult::new(task::from_pending(gateway, waiting)));
     }
     let state = sealer.seal(caller, call, &waiting.txn_id, gateway.now()).filter(|_| abilities.pages);
     match state {
         Some(state) => {
-            let requests = InputRequests::from([(APPROVAL.to_owned(), ask(gateway, waiting))]);
+            let requests = InputRequests::from([(APPROVAL.to_owned(), input_request(gateway, waiting))]);
             CallToolResponse::InputRequired(InputRequiredResult::new(Some(requests), Some(state)))
         }
         None => CallToolResponse::Complete(text(gateway, waiting)),
     }
 }
 
-fn ask(gateway: &gateway::State, waiting: &PendingApproval) -> InputRequest {
+fn input_request(gateway: &gateway::State, waiting: &PendingApproval) -> InputRequest {
     InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message: "This request needs a person's approval. Open the page to decide.".to_owned(),

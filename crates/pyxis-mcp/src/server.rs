@@ -17,7 +17,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use crate::agent_requests::AgentRequests;
-use crate::answer::{self, Answer};
+use crate::answer::{self, ProxyResponse};
 use crate::arguments::{self, Call, Nothing, TransactionArguments};
 use crate::caller::McpCaller;
 use crate::long_responses::{self, LongResponses};
@@ -55,7 +55,7 @@ impl McpServer {
     async fn services(&self, caller: &McpCaller) -> ToolResult {
         let response = self.requests.services(caller).await.map_err(internal)?;
         let (head, body) = response.into_parts();
-        let value = answer::own(body).await;
+        let value = answer::read_json(body).await;
         if !head.status.is_success() {
             return Ok(answer::refusal(&head, &value).into());
         }
@@ -114,16 +114,16 @@ impl McpServer {
             },
         };
         Ok(match answer {
-            Answer::Final(result) => result.into(),
+            ProxyResponse::Final(result) => result.into(),
             // Who was asked already has seen the page; asking again would not help.
-            Answer::Pending(waiting) if state.is_some() => {
+            ProxyResponse::Pending(waiting) if state.is_some() => {
                 pending::text(&self.requests.gateway, &waiting).into()
             }
-            Answer::Pending(mut waiting) => {
+            ProxyResponse::Pending(mut waiting) => {
                 let abilities = client.abilities;
                 if abilities.tasks {
                     // A task keeps its time of creation.
-                    let times = self.times(caller, &waiting.txn_id).await?;
+                    let times = self.transaction_times(caller, &waiting.txn_id).await?;
                     waiting.created_at = times.map(|times| times.created_at.to_rfc3339());
                 }
                 let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
@@ -138,13 +138,13 @@ impl McpServer {
             Err(error) => return Ok(answer::failure(error).into()),
         };
         Ok(match self.poll(caller, &txn_id).await? {
-            Answer::Final(result) => result.into(),
-            Answer::Pending(waiting) => pending::text(&self.requests.gateway, &waiting).into(),
+            ProxyResponse::Final(result) => result.into(),
+            ProxyResponse::Pending(waiting) => pending::text(&self.requests.gateway, &waiting).into(),
         })
     }
 
     /// Waits for an outcome, which is delivered once it is there.
-    async fn poll(&self, caller: &McpCaller, txn_id: &str) -> Result<Answer, ErrorData> {
+    async fn poll(&self, caller: &McpCaller, txn_id: &str) -> Result<ProxyResponse, ErrorData> {
         let response = self.requests.poll(caller, txn_id, self.patience()).await.map_err(internal)?;
         self.deliver(caller, txn_id, response).await
     }
@@ -165,10 +165,10 @@ impl McpServer {
         caller: &McpCaller,
         txn_id: &str,
         response: Response<Body>,
-    ) -> Result<Answer, ErrorData> {
+    ) -> Result<ProxyResponse, ErrorData> {
         let is_own = response.status().is_success();
         let answer = answer::of_poll(response).await;
-        if is_own && let (Answer::Final(_), Ok(txn)) = (&answer, txn_id.parse()) {
+        if is_own && let (ProxyResponse::Final(_), Ok(txn)) = (&answer, txn_id.parse()) {
             let store = &self.requests.gateway.store;
             delivery::delivered(store, caller.agent.workspace, txn).await.map_err(internal)?;
         }
@@ -176,10 +176,14 @@ impl McpServer {
     }
 
     /// Times of a transaction of this agent.
-    async fn times(&self, caller: &McpCaller, txn_id: &str) -> Result<Option<TransactionTimes>, ErrorData> {
+    async fn transaction_times(
+        &self,
+        caller: &McpCaller,
+        txn_id: &str,
+    ) -> Result<Option<TransactionTimes>, ErrorData> {
         let Ok(txn) = txn_id.parse() else { return Ok(None) };
         let (store, agent) = (&self.requests.gateway.store, &caller.agent);
-        delivery::times(store, agent.workspace, agent.id, txn).await.map_err(internal)
+        delivery::transaction_times(store, agent.workspace, agent.id, txn).await.map_err(internal)
     }
 
     async fn withdraw(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
@@ -194,7 +198,7 @@ impl McpServer {
                 CallToolResult::success(vec![ContentBlock::text("Withdrawn. Nothing was sent.")]).into()
             );
         }
-        Ok(answer::refusal(&head, &answer::own(body).await).into())
+        Ok(answer::refusal(&head, &answer::read_json(body).await).into())
     }
 
     async fn explain(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
@@ -288,7 +292,7 @@ impl ServerHandler for McpServer {
         let caller = caller(&context)?;
         let response = self.poll_task(&caller, &request.task_id).await?;
         let answer = self.deliver(&caller, &request.task_id, response).await?;
-        let times = self.times(&caller, &request.task_id).await?;
+        let times = self.transaction_times(&caller, &request.task_id).await?;
         Ok(GetTaskResult::new(task::detailed(&self.requests.gateway, &request.task_id, answer, times)))
     }
 

@@ -5,13 +5,13 @@ use pyxis_gateway::approvals::delivery::TransactionTimes;
 use rmcp::model::{CallToolResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
 use serde_json::Value;
 
-use crate::answer::{Answer, PendingApproval};
+use crate::answer::{PendingApproval, ProxyResponse};
 
 /// Pause between two looks at a task, in milliseconds.
 const POLL_INTERVAL: u64 = 2000;
 
 /// The task of a transaction that is not settled.
-pub(crate) fn of(gateway: &gateway::State, waiting: &PendingApproval) -> Task {
+pub(crate) fn from_pending(gateway: &gateway::State, waiting: &PendingApproval) -> Task {
     let now = gateway.now().to_rfc3339();
     let created = waiting.created_at.clone().unwrap_or_else(|| now.clone());
     let said = if waiting.status == "approved" {
@@ -29,12 +29,14 @@ pub(crate) fn of(gateway: &gateway::State, waiting: &PendingApproval) -> Task {
 pub(crate) fn detailed(
     gateway: &gateway::State,
     txn_id: &str,
-    answer: Answer,
+    answer: ProxyResponse,
     times: Option<TransactionTimes>,
 ) -> DetailedTask {
     let result = match answer {
-        Answer::Pending(waiting) => return DetailedTask::new(of(gateway, &waiting), TaskPayload::Working),
-        Answer::Final(result) => result,
+        ProxyResponse::Pending(waiting) => {
+            return DetailedTask::new(from_pending(gateway, &waiting), TaskPayload::Working);
+        }
+        ProxyResponse::Final(result) => result,
     };
     let now = gateway.now();
     let (created, ended) =

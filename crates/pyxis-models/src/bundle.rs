@@ -61,7 +61,7 @@ pub fn score(log_odds: f64) -> f64 {
 
 impl Scores {
     /// The score of a model; `None` means too little data (-1).
-    pub fn of(&self, model: Model) -> Option<f64> {
+    pub fn get(&self, model: Model) -> Option<f64> {
         match model {
             Model::Aggregate => self.aggregate.map(score),
             single => {
@@ -93,7 +93,7 @@ impl Bundle {
     }
 
     fn single(&self, model: Model, found: &Features) -> Result<Option<Single>, Error> {
-        let Some(seen) = model.scope().and_then(|scope| found.seen(scope)) else { return Ok(None) };
+        let Some(seen) = model.scope().and_then(|scope| found.scope_input(scope)) else { return Ok(None) };
         let part = self.family(found).part(model);
         let weight =
             part.map_or(
@@ -132,14 +132,14 @@ impl Bundle {
     /// Explains a model's answer; `None` for the aggregate, unless it is a custom model.
     pub fn explain(&self, model: Model, found: &Features) -> Result<Option<Explanation>, Error> {
         match self.custom(model) {
-            Some(custom) => custom::seen(model, found).map(|seen| custom.explain(&seen)).transpose(),
+            Some(custom) => custom::model_input(model, found).map(|seen| custom.explain(&seen)).transpose(),
             None => Ok(self.explain_part(model, found)),
         }
     }
 
     fn explain_part(&self, model: Model, found: &Features) -> Option<Explanation> {
         let (part, _) = self.family(found).part(model)?;
-        let seen = found.seen(model.scope()?)?;
+        let seen = found.scope_input(model.scope()?)?;
         let (moved, start) = part.forest.explain(&seen);
         let slope = part.curve.slope;
         let every = moved.iter().enumerate().map(|(feature, moved)| Contribution {
@@ -176,7 +176,7 @@ impl Bundle {
         let (company, mut forests) = company.to_parts();
         let (alone, more) = alone.map(Family::to_parts).unzip();
         forests.extend(more.unwrap_or_default());
-        let head = Head {
+        let head = BundleHeader {
             features: features::ALL,
             card: self.card.clone(),
             company,
@@ -208,7 +208,7 @@ impl Bundle {
         let (length, rest) = rest.split_at_checked(4).ok_or_else(damaged)?;
         let length = length.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
         let (head, mut rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
-        let head: Head = serde_json::from_slice(head)
+        let head: BundleHeader = serde_json::from_slice(head)
             .map_err(|error| Error::unreadable("the model file", error.to_string()))?;
         // Bundles trained before the card named its features are accepted by their number of features.
         let named = head.card.features_sha256.as_ref();
@@ -232,7 +232,7 @@ impl Bundle {
         for CustomHead { card, bytes } in head.customs {
             let (file, after) = rest.split_at_checked(bytes).ok_or_else(damaged)?;
             rest = after;
-            customs.push(Custom::stored(card, file)?);
+            customs.push(Custom::restore(card, file)?);
         }
         if !rest.is_empty() {
             return Err(damaged());
@@ -251,7 +251,7 @@ pub(crate) fn mean(singles: &[Single]) -> f64 {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct BundleHeader {
     features: usize,
     card: Card,
     #[serde(flatten)]

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use pyxis_core::address::EvmAddress;
 
 use crate::Error;
-use crate::graph::{Builder, Facts, Transfer};
+use crate::graph::{AddressProfile, Builder, Transfer};
 use crate::scope::{Chain, Kind};
 
 const MAGIC: &[u8; 4] = b"PXA1";
@@ -74,7 +74,10 @@ fn read(bytes: &[u8], into: &mut Builder) -> Option<()> {
         let [n0, n1, n2, n3, b0, b1, b2, b3, v0, v1, v2, v3] = *entry;
         let address = *names.get(u32::from_le_bytes([n0, n1, n2, n3]) as usize)?;
         let first_bridge = u32::from_le_bytes([b0, b1, b2, b3]);
-        into.add_facts(address, Facts { first_bridge, volume_usd: f32::from_le_bytes([v0, v1, v2, v3]) });
+        into.add_facts(
+            address,
+            AddressProfile { first_bridge, volume_usd: f32::from_le_bytes([v0, v1, v2, v3]) },
+        );
     }
     Some(())
 }
@@ -89,7 +92,7 @@ mod tests {
         for (round, time) in [(None, None), (Some(true), NonZeroU32::new(5)), (Some(false), None)] {
             builder.add(Transfer { from: a, to: b, time, chain: Chain::Base, kind: Kind::Nft, round });
         }
-        builder.add_facts(EvmAddress([3; 20]), Facts { first_bridge: 7, volume_usd: 1.5 });
+        builder.add_facts(EvmAddress([3; 20]), AddressProfile { first_bridge: 7, volume_usd: 1.5 });
         builder
     }
 

@@ -31,9 +31,9 @@ pub struct Group {
     /// The median of their aggregate scores.
     pub median_score: f64,
     /// The small address that funded the most members.
-    pub shared_funder: Option<Shared>,
+    pub shared_funder: Option<SharedCounterparty>,
     /// The small address that collects from the most members.
-    pub shared_sink: Option<Shared>,
+    pub shared_sink: Option<SharedCounterparty>,
     /// Members that first bridged within a day of another member.
     pub same_day: usize,
     /// Transfers between members.
@@ -46,7 +46,7 @@ pub struct Group {
 
 /// An address that several members have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shared {
+pub struct SharedCounterparty {
     pub address: EvmAddress,
     /// Number of members that deal with it.
     pub members: usize,
@@ -112,7 +112,7 @@ fn group(
 }
 
 /// The small address outside the group that most members received from, or sent to.
-fn in_common(graph: &Graph, nodes: &[Node], outgoing: bool) -> Option<Shared> {
+fn in_common(graph: &Graph, nodes: &[Node], outgoing: bool) -> Option<SharedCounterparty> {
     let mut counts: HashMap<Node, usize> = HashMap::new();
     for node in nodes {
         let wanted = graph.transfers_of(*node).filter(|transfer| (transfer.from == *node) == outgoing);
@@ -132,7 +132,7 @@ fn in_common(graph: &Graph, nodes: &[Node], outgoing: bool) -> Option<Shared> {
         graph.transfers_of(node).any(|transfer| (transfer.from, transfer.to) == pair)
     };
     let who = (0..nodes.len().min(DRAWN)).filter(|place| deals(nodes[*place])).collect();
-    (members >= 2).then(|| Shared { address: address(end), members, who })
+    (members >= 2).then(|| SharedCounterparty { address: address(end), members, who })
 }
 
 fn same_day(graph: &Graph, nodes: &[Node]) -> usize {

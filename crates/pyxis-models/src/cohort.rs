@@ -40,7 +40,7 @@ impl GroupFacts {
 }
 
 impl Cohort {
-    pub(crate) fn of(graph: &Graph) -> Self {
+    pub(crate) fn from_graph(graph: &Graph) -> Self {
         let mut by_time: Vec<FirstBridging> = graph
             .nodes()
             .filter_map(|node| {

@@ -129,7 +129,7 @@ impl Custom {
     }
 
     /// Restores a stored model. A file that differs from its card, or was made for other features, is refused.
-    pub(crate) fn stored(card: CustomCard, file: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn restore(card: CustomCard, file: &[u8]) -> Result<Self, Error> {
         let refused = |why: &str| Error::unreadable("the custom model", format!("{}: {why}", card.name));
         let model = Model::from_name(&card.model).ok_or_else(|| refused("it replaces no known model"))?;
         if card.features_sha256 != features::digest(model) {
@@ -186,13 +186,13 @@ impl Custom {
 
     /// Calibrates the model with labeled addresses that it has not seen, weighs it, and measures it: each fifth with a
     /// calibration by the others.
-    pub fn judge(&mut self, rows: &[Row]) -> Result<(), Error> {
+    pub fn calibrate(&mut self, rows: &[Row]) -> Result<(), Error> {
         const SEED: u64 = 1;
         let mut answers: Vec<(f64, bool, u64)> = Vec::new();
         for row in rows {
-            let seen = row.features.as_ref().and_then(|found| seen(self.model, found));
+            let seen = row.features.as_ref().and_then(|found| model_input(self.model, found));
             if let Some(seen) = seen {
-                answers.push((self.raw(&seen)?, row.human, row.fold(Split::Random, SEED)));
+                answers.push((self.raw(&seen)?, row.human, row.fold_index(Split::Random, SEED)));
             }
         }
         let humans = answers.iter().filter(|(_, human, _)| *human).count();
@@ -225,9 +225,9 @@ impl Custom {
 }
 
 /// Features of a wallet that a custom model reads; `None` means too little data.
-pub fn seen(model: Model, found: &Features) -> Option<Vec<f32>> {
+pub fn model_input(model: Model, found: &Features) -> Option<Vec<f32>> {
     match model.scope() {
-        Some(scope) => found.seen(scope).map(|seen| seen.to_vec()),
+        Some(scope) => found.scope_input(scope).map(|seen| seen.to_vec()),
         // Like the built-in aggregate: at least one of the scopes must have data.
         None => Model::single()
             .filter_map(Model::scope)

@@ -43,13 +43,13 @@ impl Row {
     /// The same wallet as an indexer would describe it: by its own transfers. The popularity of its counterparties is
     /// known if these were imported.
     #[must_use]
-    pub fn alone(&self, graph: &Graph, imported: bool) -> Self {
+    pub fn without_context(&self, graph: &Graph, imported: bool) -> Self {
         let features = graph.find(self.address).and_then(|node| Features::alone_in(graph, node, imported));
         Self { features, ..self.clone() }
     }
 
     /// The part in which the row is left out.
-    pub fn fold(&self, split: Split, seed: u64) -> u64 {
+    pub fn fold_index(&self, split: Split, seed: u64) -> u64 {
         let name = match split {
             Split::Random => self.address,
             Split::Cluster => self.group,
@@ -78,7 +78,7 @@ pub fn rows(graph: &Graph, peers: &PeerIndex, labels: &[(EvmAddress, bool)]) -> 
         Row {
             address: *address,
             human: *human,
-            features: node.and_then(|node| Features::of(graph, peers, node)),
+            features: node.and_then(|node| Features::compute(graph, peers, node)),
             group: node.map_or(*address, |node| graph.address(groups[node as usize])),
         }
     };

@@ -101,11 +101,11 @@ pub struct Features {
 
 impl Features {
     /// The features of an address in a graph; `None` if every scope has too little activity.
-    pub fn of(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<Self> {
+    pub fn compute(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<Self> {
         let events: Vec<ScopedTransfer> = events(graph, node).collect();
         let popularity = |party: Node| to_float(graph.popularity(party));
         let mut found = Self::of_events(&events, &popularity, graph.latest(), graph.facts(node).is_some())?;
-        let neighbors = Neighbors::of(graph, peers, node);
+        let neighbors = Neighbors::compute(graph, peers, node);
         found.wallet.extend(wallet::measure(graph, peers, node, &neighbors));
         found.wallet.extend(co_arrival::measure(graph, peers, node, &neighbors));
         Some(found)
@@ -164,7 +164,7 @@ impl Features {
     }
 
     /// Input of a scope's model, or `None` with too little activity.
-    pub fn seen(&self, scope: ChainScope) -> Option<[f32; ALL]> {
+    pub fn scope_input(&self, scope: ChainScope) -> Option<[f32; ALL]> {
         let (_, numbers) = self.scopes.iter().find(|(found, _)| *found == scope)?;
         let mut seen = [f32::NAN; ALL];
         seen[..WALLET].copy_from_slice(&self.wallet);

@@ -37,11 +37,14 @@ pub fn global_fingerprint(graph: &Graph, peers: &PeerIndex) -> i64 {
 }
 
 /// The fingerprint of every address, by its number.
-pub fn of(graph: &Graph, peers: &PeerIndex) -> Vec<Fingerprint> {
+pub fn compute(graph: &Graph, peers: &PeerIndex) -> Vec<Fingerprint> {
     let nodes: Vec<Node> = graph.nodes().collect();
     nodes
         .par_iter()
-        .map(|node| Fingerprint { own: own(graph, *node), seen: seen(graph, peers, *node) })
+        .map(|node| Fingerprint {
+            own: own_fingerprint(graph, *node),
+            seen: fingerprint_node(graph, peers, *node),
+        })
         .collect()
 }
 
@@ -79,7 +82,7 @@ pub fn affected(
 }
 
 /// Includes the numbers of addresses: features are summed up and compared in their order.
-fn own(graph: &Graph, node: Node) -> i64 {
+fn own_fingerprint(graph: &Graph, node: Node) -> i64 {
     let mut sum = Sha256::new();
     sum.update(node.to_le_bytes());
     for transfer in graph.transfers_of(node) {
@@ -91,7 +94,7 @@ fn own(graph: &Graph, node: Node) -> i64 {
     start_of(&sum.finalize())
 }
 
-fn seen(graph: &Graph, peers: &PeerIndex, node: Node) -> i64 {
+fn fingerprint_node(graph: &Graph, peers: &PeerIndex, node: Node) -> i64 {
     let mut sum = Sha256::new();
     let (receivers, senders) = peers.degree(node);
     let users = peers.touched_by(node);

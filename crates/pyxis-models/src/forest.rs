@@ -56,13 +56,13 @@ impl Forest {
     pub fn new(base: f64, trees: &[Tree]) -> Self {
         let mut forest = Self { base, ..Self::default() };
         for tree in trees {
-            let root = forest.place(tree);
+            let root = forest.push_tree(tree);
             forest.roots.push(root);
         }
         forest
     }
 
-    fn place(&mut self, tree: &Tree) -> NodeIndex {
+    fn push_tree(&mut self, tree: &Tree) -> NodeIndex {
         match tree {
             Tree::Leaf(answer) => {
                 self.leaves.push(*answer);
@@ -72,8 +72,8 @@ impl Forest {
                 let here = self.splits.len();
                 let (feature, threshold, unknown_left, mean) = (*feature, *threshold, *unknown_left, *mean);
                 self.splits.push(Split { threshold, feature, unknown_left, left: 0, right: 0, mean });
-                self.splits[here].left = self.place(left);
-                self.splits[here].right = self.place(right);
+                self.splits[here].left = self.push_tree(left);
+                self.splits[here].right = self.push_tree(right);
                 number(here)
             }
         }

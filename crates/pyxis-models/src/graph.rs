@@ -24,7 +24,7 @@ pub struct Transfer {
 
 /// Known facts about an address apart from its transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Facts {
+pub struct AddressProfile {
     /// Time of its first bridging, Unix seconds.
     pub first_bridge: u32,
     /// Bridged volume in US dollars.
@@ -37,7 +37,7 @@ pub struct Builder {
     addresses: Vec<EvmAddress>,
     nodes: HashMap<EvmAddress, Node>,
     transfers: Vec<Transfer>,
-    facts: HashMap<Node, Facts>,
+    facts: HashMap<Node, AddressProfile>,
 }
 
 impl Builder {
@@ -58,7 +58,7 @@ impl Builder {
     }
 
     /// Adds known facts about an address; later facts replace earlier ones.
-    pub fn add_facts(&mut self, address: EvmAddress, facts: Facts) {
+    pub fn add_facts(&mut self, address: EvmAddress, facts: AddressProfile) {
         let node = self.node(address);
         self.facts.insert(node, facts);
     }
@@ -81,7 +81,7 @@ impl Builder {
         &self.transfers
     }
 
-    pub(crate) fn facts(&self) -> &HashMap<Node, Facts> {
+    pub(crate) fn facts(&self) -> &HashMap<Node, AddressProfile> {
         &self.facts
     }
 
@@ -126,7 +126,7 @@ pub struct Graph {
     addresses: Vec<EvmAddress>,
     nodes: HashMap<EvmAddress, Node>,
     transfers: Vec<Transfer>,
-    facts: HashMap<Node, Facts>,
+    facts: HashMap<Node, AddressProfile>,
     /// Start of each node's transfers in `touching`.
     starts: Vec<u32>,
     touching: Vec<u32>,
@@ -176,7 +176,7 @@ impl Graph {
     }
 
     /// Known facts apart from transfers.
-    pub fn facts(&self, node: Node) -> Option<&Facts> {
+    pub fn facts(&self, node: Node) -> Option<&AddressProfile> {
         self.facts.get(&node)
     }
 

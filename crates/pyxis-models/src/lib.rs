@@ -5,6 +5,7 @@
 //! holds transfers, and [`features`] turns them into numbers for training and serving alike. [`training`] creates a
 //! [`bundle::Bundle`], which scores. [`clusters`] finds suspected groups.
 
+pub mod activity_reader;
 pub mod bundle;
 pub mod calibration;
 pub mod card;
@@ -24,7 +25,6 @@ mod linked_users;
 pub mod metrics;
 pub mod peers;
 pub mod plot;
-pub mod reading;
 pub mod scope;
 pub mod training;
 

@@ -30,8 +30,12 @@ const ORDERS: usize = 4;
 /// For each address, the identifier of its set of users: the smallest number in the set. An address that is not a user
 /// is alone.
 pub(crate) fn names(graph: &Graph, peers: &PeerIndex) -> Vec<Node> {
-    let looks: Vec<Look> =
-        graph.nodes().collect::<Vec<_>>().par_iter().map(|node| Look::of(graph, peers, *node)).collect();
+    let looks: Vec<RareCounterparties> = graph
+        .nodes()
+        .collect::<Vec<_>>()
+        .par_iter()
+        .map(|node| RareCounterparties::compute(graph, peers, *node))
+        .collect();
     let mut sets = Sets((0..).take(graph.len()).collect());
     for node in graph.nodes().filter(|node| peers.is_peer(*node)) {
         sets.join(node, peers.group(node));
@@ -64,13 +68,13 @@ fn is_small(graph: &Graph, peers: &PeerIndex, node: Node) -> bool {
 
 /// A user's rare counterparties, in order, and their start in each order; empty for others.
 #[derive(Default)]
-struct Look {
+struct RareCounterparties {
     rare: Vec<Node>,
     begins: [u64; ORDERS],
 }
 
-impl Look {
-    fn of(graph: &Graph, peers: &PeerIndex, node: Node) -> Self {
+impl RareCounterparties {
+    fn compute(graph: &Graph, peers: &PeerIndex, node: Node) -> Self {
         if !peers.is_peer(node) || !(LEAST_ALIKE..=MOST_RARE).contains(&peers.rare_of(node)) {
             return Self::default();
         }
@@ -99,7 +103,7 @@ const fn mixed(number: u64) -> u64 {
 }
 
 /// The users of an address that belong together: among those that it funded, and among those that paid it.
-fn pairs(graph: &Graph, peers: &PeerIndex, looks: &[Look], hub: Node) -> Vec<(Node, Node)> {
+fn pairs(graph: &Graph, peers: &PeerIndex, looks: &[RareCounterparties], hub: Node) -> Vec<(Node, Node)> {
     let mut found = Vec::new();
     for funded in [true, false] {
         let mut users: HashMap<Node, Option<u32>> = HashMap::new();
@@ -128,7 +132,7 @@ fn pairs(graph: &Graph, peers: &PeerIndex, looks: &[Look], hub: Node) -> Vec<(No
 }
 
 /// Users with nearly the same rare counterparties.
-fn copies(looks: &[Look], users: &[(Node, Option<u32>)]) -> Vec<(Node, Node)> {
+fn copies(looks: &[RareCounterparties], users: &[(Node, Option<u32>)]) -> Vec<(Node, Node)> {
     let look = |user: Node| &looks[user as usize];
     let mut users: Vec<Node> =
         users.iter().map(|(user, _)| *user).filter(|user| !look(*user).rare.is_empty()).collect();

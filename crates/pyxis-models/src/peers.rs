@@ -20,7 +20,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn of(&self, node: Node) -> &[Node] {
+    fn get(&self, node: Node) -> &[Node] {
         &self.nodes[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
     }
 
@@ -59,7 +59,7 @@ pub struct PeerIndex {
 
 impl PeerIndex {
     /// Builds the index from the whole graph.
-    pub fn of(graph: &Graph) -> Self {
+    pub fn build(graph: &Graph) -> Self {
         let is_peer: Vec<bool> = graph.nodes().map(|node| belongs(graph, node)).collect();
         let nodes: Vec<Node> = graph.nodes().collect();
         let touching: Vec<Vec<Node>> = nodes
@@ -81,8 +81,8 @@ impl PeerIndex {
         for (group, peer) in groups.iter().zip(&is_peer) {
             sizes[*group as usize] += u32::from(*peer);
         }
-        let fans = nodes.par_iter().map(|node| fans(graph, *node)).collect();
-        let cohort = Cohort::of(graph);
+        let fans = nodes.par_iter().map(|node| count_peers(graph, *node)).collect();
+        let cohort = Cohort::from_graph(graph);
         let group_facts = group_facts(&cohort, &near, &groups, &is_peer);
         let mut peers =
             Self { is_peer, near, touching, groups, sizes, rare: Vec::new(), fans, cohort, group_facts };
@@ -103,12 +103,12 @@ impl PeerIndex {
 
     /// The peers that a peer deals with, in order; empty for others.
     pub fn neighbors(&self, node: Node) -> &[Node] {
-        self.near.of(node)
+        self.near.get(node)
     }
 
     /// The peers that deal with any address, in order.
     pub fn touched_by(&self, node: Node) -> &[Node] {
-        self.touching.of(node)
+        self.touching.get(node)
     }
 
     /// Number of peers that direct transfers connect to a peer, itself included.
@@ -159,7 +159,7 @@ fn belongs(graph: &Graph, node: Node) -> bool {
     sent && received && graph.popularity(node) <= MOST_PARTIES
 }
 
-fn fans(graph: &Graph, node: Node) -> (u32, u32) {
+fn count_peers(graph: &Graph, node: Node) -> (u32, u32) {
     let count = |outgoing: bool| {
         let ends = graph.transfers_of(node).filter(|transfer| transfer.from != transfer.to);
         let mut others: Vec<Node> = ends
@@ -184,7 +184,7 @@ fn group_facts(
         members.entry(*group).or_default().push(node);
     }
     let facts = |(group, members): (Node, Vec<Node>)| {
-        let links = members.iter().map(|node| near.of(*node).len()).sum();
+        let links = members.iter().map(|node| near.get(*node).len()).sum();
         (group, cohort.group(&members, links))
     };
     members.into_iter().filter(|(_, members)| members.len() > 1).map(facts).collect()
@@ -202,7 +202,7 @@ fn groups(near: &Lists, nodes: usize) -> Vec<Node> {
         while let Some(node) = open.pop() {
             groups[node as usize] = start;
             let fresh =
-                near.of(node).iter().filter(|other| !std::mem::replace(&mut done[**other as usize], true));
+                near.get(node).iter().filter(|other| !std::mem::replace(&mut done[**other as usize], true));
             open.extend(fresh);
         }
     }

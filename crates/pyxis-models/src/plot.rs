@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::clusters::{Group, Shared};
+use crate::clusters::{Group, SharedCounterparty};
 use crate::metrics::{Quality, float};
 
 const WIDTH: f64 = 360.0;
@@ -17,7 +17,7 @@ pub fn roc(quality: &Quality) -> String {
     plot.axes("humans flagged", "Sybils flagged");
     plot.line(&[(0.0, 0.0), (1.0, 1.0)], true);
     plot.line(&quality.roc, false);
-    plot.note(0.5, 0.1, &format!("AUC {:.4}", quality.auc));
+    plot.draw_note(0.5, 0.1, &format!("AUC {:.4}", quality.auc));
     plot.end()
 }
 
@@ -46,7 +46,7 @@ pub fn calibration(quality: &Quality) -> String {
     for point in points {
         plot.dot(point, 3, &format!("predicted {:.2}, observed {:.2}", point.0, point.1));
     }
-    plot.note(0.5, 0.1, &format!("ECE {:.4}", quality.calibration_error));
+    plot.draw_note(0.5, 0.1, &format!("ECE {:.4}", quality.calibration_error));
     plot.end()
 }
 
@@ -94,12 +94,12 @@ pub fn group(group: &Group) -> String {
     // The funder is on the left, the sink on the right.
     let shared = [("funder", 0.05, &group.shared_funder), ("sink", 0.95, &group.shared_sink)];
     for (word, x, found) in shared {
-        let Some(Shared { address, who, .. }) = found else { continue };
+        let Some(SharedCounterparty { address, who, .. }) = found else { continue };
         for member in who {
             plot.line(&[(x, 0.5), place(*member)], true);
         }
         plot.dot((x, 0.5), 6, &format!("{word} {address}"));
-        plot.word((x, 0.42), word);
+        plot.draw_label((x, 0.42), word);
     }
     for (index, member) in group.members.iter().enumerate() {
         plot.dot(place(index), 3, &member.address.to_string());
@@ -162,7 +162,7 @@ impl Plot {
         ));
     }
 
-    fn word(&mut self, point: (f64, f64), word: &str) {
+    fn draw_label(&mut self, point: (f64, f64), word: &str) {
         let ((x, y), word) = (at(point), escaped(word));
         self.push(format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{word}</text>"));
     }
@@ -178,7 +178,7 @@ impl Plot {
         ));
     }
 
-    fn note(&mut self, x: f64, y: f64, text: &str) {
+    fn draw_note(&mut self, x: f64, y: f64, text: &str) {
         let (x, y) = at((x, y));
         self.push(format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"13\">{}</text>", escaped(text)));
     }

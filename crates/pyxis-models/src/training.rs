@@ -52,9 +52,9 @@ pub fn train(
     options: &Options,
     report: &mut dyn FnMut(usize, usize),
 ) -> Result<Bundle, Error> {
-    let peers = PeerIndex::of(graph);
+    let peers = PeerIndex::build(graph);
     let rows = dataset::rows(graph, &peers, labels);
-    let [unknown, imported] = [false, true].map(|imported| alone(graph, &rows, imported));
+    let [unknown, imported] = [false, true].map(|imported| without_context(graph, &rows, imported));
     // One model must work with and without knowledge of a wallet's counterparties.
     let mixed: Vec<Row> = unknown
         .iter()
@@ -101,8 +101,8 @@ pub fn train(
 }
 
 /// The same wallets with only their own transfers known.
-fn alone(graph: &Graph, rows: &[Row], imported: bool) -> Vec<Row> {
-    rows.par_iter().map(|row| row.alone(graph, imported)).collect()
+fn without_context(graph: &Graph, rows: &[Row], imported: bool) -> Vec<Row> {
+    rows.par_iter().map(|row| row.without_context(graph, imported)).collect()
 }
 
 /// Training and measurement data of a family of models.
@@ -117,8 +117,10 @@ struct Lesson<'a> {
 impl Lesson<'_> {
     fn learn(&self, options: &Options, steps: &mut Steps<'_>) -> Result<(Family, Vec<ModelCard>), Error> {
         let views: Vec<&[Row]> = [self.learned, self.judged].into_iter().chain(self.imported).collect();
-        let random = Measured::of(self.learned, &views, self.specs, Split::Random, options, steps)?;
-        let cluster = Measured::of(self.learned, &views[..2], self.specs, Split::Cluster, options, steps)?;
+        let random =
+            Measured::cross_validate(self.learned, &views, self.specs, Split::Random, options, steps)?;
+        let cluster =
+            Measured::cross_validate(self.learned, &views[..2], self.specs, Split::Cluster, options, steps)?;
         let (fair, fair_cluster) = (random[0].fair(), cluster[0].fair());
         let imported = random.get(2);
         let mut cards = vec![ModelCard {
@@ -136,7 +138,7 @@ impl Lesson<'_> {
         }];
         let mut parts = Vec::new();
         for (index, spec) in self.specs.iter().enumerate() {
-            let matrix = Matrix::of(self.learned, spec, |_, _| true);
+            let matrix = Matrix::select(self.learned, spec, |_, _| true);
             let forest = fit::fit(&matrix, options)?;
             steps.step();
             let (curve, weight) = random[0].curve(index);

@@ -43,15 +43,15 @@ pub enum ClientCertificateRefusal {
 impl ClientCertificateRefusal {
     /// The upstream's TLS alert, if it concerns the client. In TLS 1.3 it can arrive after the client's handshake has
     /// finished, so it may be nested in a later failure.
-    fn within(error: &(dyn StdError + 'static)) -> Option<Self> {
+    fn find_in(error: &(dyn StdError + 'static)) -> Option<Self> {
         let alert = tls_errors(error).find_map(|error| match error {
             rustls::Error::AlertReceived(alert) => Some(*alert),
             _ => None,
         });
-        alert.and_then(Self::of)
+        alert.and_then(Self::from_alert)
     }
 
-    const fn of(alert: AlertDescription) -> Option<Self> {
+    const fn from_alert(alert: AlertDescription) -> Option<Self> {
         use AlertDescription as A;
         match alert {
             A::CertificateRequired | A::NoCertificate => Some(Self::Missing),
@@ -226,7 +226,7 @@ impl Error {
 
     /// Converts a failed handshake.
     pub(crate) fn from_handshake(error: io::Error) -> Self {
-        match ClientCertificateRefusal::within(&error) {
+        match ClientCertificateRefusal::find_in(&error) {
             Some(refusal) => Self::Refused(refusal),
             None => Self::Tls(Arc::new(error)),
         }
@@ -240,7 +240,7 @@ impl Error {
         {
             return dial.clone();
         }
-        if let Some(refusal) = ClientCertificateRefusal::within(&error) {
+        if let Some(refusal) = ClientCertificateRefusal::find_in(&error) {
             return Self::Refused(refusal);
         }
         match source.and_then(<dyn StdError>::downcast_ref::<hyper::Error>) {
@@ -264,8 +264,8 @@ fn is_refused_stream(error: &hyper::Error) -> bool {
 
 /// True where the host sent bytes that are not a response. False where the connection ended or the host reset it.
 fn is_unreadable(error: &hyper::Error) -> bool {
-    // Over HTTP/2, the library itself ends a stream or a connection only for a violation by the host: a bad frame, a
-    // bad header block, too many headers, bytes beyond the window.
+    // Over HTTP/2, the library itself ends a stream or a connection only for a violation by the host. That is a
+    // bad frame, a bad header block, too many headers, bytes beyond the window.
     error.is_parse() || http2_cause(error).is_some_and(h2::Error::is_library)
 }
 
@@ -273,8 +273,8 @@ fn http2_cause(error: &hyper::Error) -> Option<&h2::Error> {
     error.source().and_then(<dyn StdError>::downcast_ref)
 }
 
-/// True for a malformed chunk of an HTTP/1 body. Ask only about errors of bodies: before them, the same kind of I/O error
-/// is a bad TLS record, which HTTP/2 passes on without its type.
+/// True for a malformed chunk of an HTTP/1 body. Ask only about errors of bodies. Before a body, the same kind of
+/// I/O error is a bad TLS record, which HTTP/2 passes on without its type.
 fn is_bad_chunk(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(<dyn StdError>::downcast_ref::<io::Error>);
     cause.is_some_and(|cause| {

@@ -82,11 +82,12 @@ impl Guard {
 
     /// Checks everything that needs no DNS: the host's spelling, the port, and IP literals.
     pub fn check_literal_or_form(&self, target: &HostPort) -> AddressVerdict {
-        match HostKind::of(target.host()) {
+        match HostKind::parse(target.host()) {
             Err(refused) => AddressVerdict::Refused(refused),
             Ok(HostKind::Ip(ip)) => {
                 let addr = SocketAddr::new(ip, target.port());
-                self.judge(addr).map_or_else(AddressVerdict::Refused, |()| AddressVerdict::Literal(addr))
+                self.check_address(addr)
+                    .map_or_else(AddressVerdict::Refused, |()| AddressVerdict::Literal(addr))
             }
             Ok(HostKind::Name(objection)) => {
                 match objection
@@ -109,7 +110,7 @@ impl Guard {
             AddressVerdict::Refused(reason) => Err(reason),
             AddressVerdict::Literal(addr) => Ok(vec![addr]),
             AddressVerdict::Name => {
-                addrs().try_for_each(|addr| self.judge(addr))?;
+                addrs().try_for_each(|addr| self.check_address(addr))?;
                 Ok(addrs().collect())
             }
             // An empty answer must not count as "every address is allowed".
@@ -124,7 +125,7 @@ impl Guard {
         }
     }
 
-    fn judge(&self, addr: SocketAddr) -> Result<(), Blocked> {
+    fn check_address(&self, addr: SocketAddr) -> Result<(), Blocked> {
         if self.is_allowed(addr) {
             return Ok(());
         }

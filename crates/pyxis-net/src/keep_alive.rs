@@ -42,7 +42,11 @@ impl KeepAlive {
 
 /// Reads the host's announcement in `answer`, and retires the connection in time. Retiring a connection in use only
 /// keeps later requests away from it.
-pub(crate) fn note<B>(answer: &Response<B>, connection: CaptureConnection, pool_idle: Duration) {
+pub(crate) fn schedule_retirement<B>(
+    answer: &Response<B>,
+    connection: CaptureConnection,
+    pool_idle: Duration,
+) {
     if answer.version() > Version::HTTP_11 {
         return;
     }

@@ -44,10 +44,10 @@ pub(crate) async fn send(
     // So far, only this function has polled the body.
     upload.taken.store(false, Ordering::Relaxed);
     let reused = connections.idle.map(|idle| (idle, capture_connection(&mut request)));
-    match within(first_byte, &upload, connections.http.request(request)).await {
+    match with_idle_limit(first_byte, &upload, connections.http.request(request)).await {
         Some(Ok(answer)) => {
             if let Some((idle, connection)) = reused {
-                keep_alive::note(&answer, connection, idle);
+                keep_alive::schedule_retirement(&answer, connection, idle);
             }
             bounded(answer)
         }
@@ -117,7 +117,7 @@ fn frame(request: &mut Request<Body>) {
 
 /// Waits for `future`, but no longer than `limit` after the start or after the last piece of the upload was sent. While
 /// the caller has no next piece, there is no limit.
-async fn within<F: Future>(limit: Duration, upload: &Upload, future: F) -> Option<F::Output> {
+async fn with_idle_limit<F: Future>(limit: Duration, upload: &Upload, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut deadline = Instant::now() + limit;
     loop {
@@ -165,7 +165,7 @@ impl Upload {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    fn mark(&self) {
+    fn mark_started(&self) {
         self.waiting.store(false, Ordering::Relaxed);
         self.taken.store(true, Ordering::Relaxed);
         let micros = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -192,7 +192,7 @@ impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Watched<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         if frame.is_ready() {
-            self.upload.mark();
+            self.upload.mark_started();
         } else {
             self.upload.waiting.store(true, Ordering::Relaxed);
         }
@@ -219,7 +219,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn silence_ends_the_wait() {
         let started = Instant::now();
-        assert_eq!(within(LIMIT, &Upload::new(), std::future::pending::<()>()).await, None);
+        assert_eq!(with_idle_limit(LIMIT, &Upload::new(), std::future::pending::<()>()).await, None);
         assert_eq!(started.elapsed(), LIMIT);
     }
 
@@ -230,10 +230,10 @@ mod tests {
         let exchange = async {
             upload.waiting.store(true, Ordering::Relaxed);
             sleep(Duration::from_secs(100)).await;
-            upload.mark();
+            upload.mark_started();
             std::future::pending::<()>().await;
         };
-        assert_eq!(within(LIMIT, &upload, exchange).await, None);
+        assert_eq!(with_idle_limit(LIMIT, &upload, exchange).await, None);
         assert_eq!(started.elapsed().as_secs(), 100 + 30);
     }
 
@@ -244,11 +244,11 @@ mod tests {
         let exchange = async {
             for _ in 0..10 {
                 sleep(Duration::from_secs(20)).await;
-                upload.mark();
+                upload.mark_started();
             }
             std::future::pending::<()>().await;
         };
-        assert_eq!(within(LIMIT, &upload, exchange).await, None);
+        assert_eq!(with_idle_limit(LIMIT, &upload, exchange).await, None);
         assert_eq!(started.elapsed().as_secs(), 10 * 20 + 30);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
 /// Number type that carries elements.
 pub(crate) trait Carrier: Copy + PartialOrd + Default + Debug + 'static {
     /// Elements of a tensor of this type; none of another.
-    fn of(data: &TensorData) -> &[Self];
+    fn typed_elements(data: &TensorData) -> &[Self];
 
     fn of_mut(data: &mut TensorData) -> &mut [Self];
 }
@@ -43,7 +43,7 @@ pub(crate) trait Carrier: Copy + PartialOrd + Default + Debug + 'static {
 macro_rules! carrier {
     ($number:ty, $variant:ident) => {
         impl Carrier for $number {
-            fn of(data: &TensorData) -> &[Self] {
+            fn typed_elements(data: &TensorData) -> &[Self] {
                 if let TensorData::$variant(elements) = data { elements } else { &[] }
             }
 
@@ -68,6 +68,6 @@ impl<'a> Inputs<'a> {
 
     /// Elements of an input.
     pub(crate) fn elements<T: Carrier>(self, index: usize) -> &'a [T] {
-        self.data(index).map_or(&[], T::of)
+        self.data(index).map_or(&[], T::typed_elements)
     }
 }

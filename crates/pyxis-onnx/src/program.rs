@@ -41,7 +41,7 @@ pub struct Program {
 
 /// Output of a model: one column or two.
 #[derive(Clone, Copy)]
-struct Answer {
+struct ModelOutput {
     columns: [f64; 2],
     length: usize,
 }
@@ -63,7 +63,7 @@ impl Program {
         }
         // No file should cause a panic here. If one does, it is refused, and the process continues.
         let loaded = catch_unwind(AssertUnwindSafe(|| Self::read(bytes, spec)));
-        loaded.unwrap_or_else(|_| Err(LoadError::Damaged("reading it failed".to_owned())))?.try_out()
+        loaded.unwrap_or_else(|_| Err(LoadError::Damaged("reading it failed".to_owned())))?.probe()
     }
 
     fn read(bytes: &[u8], spec: &ModelSpec) -> Result<Self, LoadError> {
@@ -109,7 +109,7 @@ impl Program {
         })
     }
 
-    fn answer(&self, features: &[f32]) -> Result<Answer, EvaluationError> {
+    fn answer(&self, features: &[f32]) -> Result<ModelOutput, EvaluationError> {
         if features.len() != self.features {
             return Err(EvaluationError(format!(
                 "the model reads {} features, but {} were given",
@@ -118,13 +118,13 @@ impl Program {
             )));
         }
         let row = features.iter().map(|number| if number.is_nan() { self.unknown } else { *number });
-        let run = || self.plan.run(row, Answer::read);
+        let run = || self.plan.run(row, ModelOutput::read);
         catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|_| Err(EvaluationError("the model failed".to_owned())))
     }
 
     /// Evaluates wallets that do not exist.
-    fn try_out(self) -> Result<Self, LoadError> {
+    fn probe(self) -> Result<Self, LoadError> {
         for (value, tried) in TRIALS {
             let answer = self.trial(&vec![value; self.features])?;
             if !is_probable(answer.columns()) {
@@ -151,12 +151,12 @@ impl Program {
         Ok(self)
     }
 
-    fn trial(&self, row: &[f32]) -> Result<Answer, LoadError> {
+    fn trial(&self, row: &[f32]) -> Result<ModelOutput, LoadError> {
         self.answer(row).map_err(|error| LoadError::Damaged(error.0))
     }
 }
 
-impl Answer {
+impl ModelOutput {
     fn read(data: &TensorData) -> Self {
         let column = |index| data.number(index).unwrap_or(f64::NAN);
         Self { columns: [column(0), column(1)], length: data.len().min(2) }

@@ -10,7 +10,7 @@ const MAX_PARTS: usize = 1 << 18;
 struct Budget(usize);
 
 impl Budget {
-    const fn take(&mut self) -> Result<(), Malformed> {
+    const fn spend(&mut self) -> Result<(), Malformed> {
         match self.0.checked_sub(1) {
             Some(left) => {
                 self.0 = left;
@@ -142,13 +142,13 @@ impl<'a> Graph<'a> {
 
 impl<'a> GraphNode<'a> {
     fn read(value: Value<'a>, budget: &mut Budget) -> Result<Self, Malformed> {
-        budget.take()?;
+        budget.spend()?;
         let mut node = Self::default();
         for field in Fields::new(value.bytes()?) {
             let (number, value) = field?;
             match number {
                 1 | 2 => {
-                    budget.take()?;
+                    budget.spend()?;
                     let names = if number == 1 { &mut node.inputs } else { &mut node.outputs };
                     names.push(value.text()?);
                 }
@@ -209,7 +209,7 @@ impl<'a> GraphNode<'a> {
 
 impl<'a> Attribute<'a> {
     fn read(value: Value<'a>, budget: &mut Budget) -> Result<Self, Malformed> {
-        budget.take()?;
+        budget.spend()?;
         let mut attribute = Self::default();
         for field in Fields::new(value.bytes()?) {
             let (number, value) = field?;
@@ -223,7 +223,7 @@ impl<'a> Attribute<'a> {
                 7 => value.extend_floats(&mut attribute.floats)?,
                 8 => value.extend_ints(&mut attribute.ints)?,
                 9 => {
-                    budget.take()?;
+                    budget.spend()?;
                     attribute.strings.push(value.bytes()?);
                 }
                 20 => attribute.kind = value.int()?,
@@ -236,7 +236,7 @@ impl<'a> Attribute<'a> {
 
 impl<'a> TensorProto<'a> {
     fn read(value: Value<'a>, budget: &mut Budget) -> Result<Self, Malformed> {
-        budget.take()?;
+        budget.spend()?;
         let mut tensor = Self::default();
         for field in Fields::new(value.bytes()?) {
             let (number, value) = field?;
@@ -259,7 +259,7 @@ impl<'a> TensorProto<'a> {
 
 impl<'a> ValueInfo<'a> {
     fn read(value: Value<'a>, budget: &mut Budget) -> Result<Self, Malformed> {
-        budget.take()?;
+        budget.spend()?;
         let mut info = Self::default();
         for field in Fields::new(value.bytes()?) {
             match field? {
@@ -287,7 +287,7 @@ impl TensorInfo {
                 (2, value) => {
                     for field in Fields::new(value.bytes()?) {
                         let (1, value) = field? else { continue };
-                        budget.take()?;
+                        budget.spend()?;
                         tensor.dims.push(dimension(value)?);
                     }
                 }

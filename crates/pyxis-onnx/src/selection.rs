@@ -122,7 +122,7 @@ pub(crate) fn gather(
         return Err(format!("{kind} of a scalar"));
     };
     if let Some(value) = builder.value(indices) {
-        let wrong = i128::of(value).iter().find(|index| position(**index, *length).is_none());
+        let wrong = i128::typed_elements(value).iter().find(|index| position(**index, *length).is_none());
         if let Some(index) = wrong {
             return Err(format!("{kind} chooses element {index} of {length}"));
         }

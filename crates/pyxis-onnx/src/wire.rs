@@ -26,14 +26,14 @@ impl<'a> Fields<'a> {
         Self { rest: message }
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
+    fn read_bytes(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.rest.split_at_checked(length).ok_or("a field ends early")?;
         self.rest = rest;
         Ok(taken)
     }
 
     fn fixed<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
-        self.take(N)?.try_into().map_err(|_| "a field ends early")
+        self.read_bytes(N)?.try_into().map_err(|_| "a field ends early")
     }
 
     fn varint(&mut self) -> Result<u64, Malformed> {
@@ -62,7 +62,7 @@ impl<'a> Fields<'a> {
             1 => Value::Fixed64(self.fixed()?),
             2 => {
                 let length = usize::try_from(self.varint()?).map_err(|_| "a field ends early")?;
-                Value::Bytes(self.take(length)?)
+                Value::Bytes(self.read_bytes(length)?)
             }
             5 => Value::Fixed32(self.fixed()?),
             _ => return Err("a field has an unknown wire type"),

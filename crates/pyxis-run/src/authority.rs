@@ -1,7 +1,7 @@
 //! The certificate authority of a proxy.
 //!
-//! Its key signs only for the hosts of the credentials: other names are outside of the name constraints, so that a copy
-//! of the certificate in a trust store is worth nothing for them.
+//! Its key signs only for the hosts of the credentials. The name constraints exclude all others, so a copy of the
+//! certificate in a trust store cannot vouch for them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;

@@ -73,11 +73,11 @@ pub struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// The environment of the command, made from that of `pyxis run`.
     ///
-    /// Settings of Pyxis (`PX_…`), which can be secrets, variables that a setting names as its source (`env:NAME`), and
-    /// variables with the agent key are left out. Variables that usually hold the secret of a credential get a
-    /// placeholder, also if they were set.
+    /// Settings of Pyxis (`PX_…`) are left out, since they can be secrets. So are variables that a setting names
+    /// as its source (`env:NAME`), and variables with the agent key. Variables that usually hold the secret of a
+    /// credential get a placeholder, also if they were set.
     pub fn environment(&self, own: impl IntoIterator<Item = (OsString, OsString)>) -> Variables {
-        let mut variables = kept(own.into_iter().collect(), self.agent_key.expose().as_bytes());
+        let mut variables = visible_variables(own.into_iter().collect(), self.agent_key.expose().as_bytes());
         set_all(&mut variables, self.proxy, self.files);
         variables
     }
@@ -100,7 +100,7 @@ pub(crate) fn set_all(variables: &mut Variables, proxy: &Proxy, files: &TrustFil
 }
 
 /// The variables of `pyxis run` that the command may see.
-fn kept(own: Variables, key: &[u8]) -> Variables {
+fn visible_variables(own: Variables, key: &[u8]) -> Variables {
     let sources: BTreeSet<OsString> =
         own.iter().filter(|(name, _)| is_setting(name)).filter_map(|(_, value)| source(value)).collect();
     let is_kept = |name: &OsStr, value: &OsStr| {
@@ -132,8 +132,8 @@ fn set(variables: &mut Variables, names: &[&str], value: impl Into<OsString>) {
     }
 }
 
-/// The parent's options, and after them those of the proxy. The token is not among them: Java prints this variable when
-/// it starts, and its HTTP clients ask the program itself for the user of a proxy.
+/// The parent's options, and after them those of the proxy. The token is not among them. Java prints this variable
+/// when it starts, and its HTTP clients ask the program itself for the user of a proxy.
 fn java_options(parent: Option<OsString>, proxy: &Authority, trust_store: &Path) -> OsString {
     let mut options = parent.map_or_else(OsString::new, |mut parent| {
         parent.push(" ");
@@ -172,7 +172,7 @@ mod tests {
             ("ALL_PROXY", "socks5://127.0.0.1"),
         ];
         let own: Variables = own.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let left = kept(own, b"px_agent_1");
+        let left = visible_variables(own, b"px_agent_1");
         let names: Vec<_> = left.keys().map(|name| name.to_str().unwrap()).collect();
         assert_eq!(names, ["HOME", "MYMASTER_2", "OTHER"]);
     }

@@ -13,10 +13,10 @@ use pyxis_net::body::{Body, boxed};
 
 use crate::destination::Destination;
 use crate::outgoing::outgoing;
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::routes::Route;
 use crate::state::ProxyState;
-use crate::{pending, plain, websocket};
+use crate::{pending, plain_http, websocket};
 
 /// Answers a request for `destination`, in any form of the request line.
 pub(crate) async fn answer(
@@ -56,30 +56,30 @@ async fn exchange(
     state: &ProxyState,
     destination: &Destination,
     request: Request<Incoming>,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, ProxyRefusal> {
     if !destination.is_named_by(request.uri(), request.headers()) {
         let detail = format!("the Host header does not match the connection to {}", destination.authority());
-        return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, "host_mismatch", detail));
+        return Err(ProxyRefusal::new(StatusCode::MISDIRECTED_REQUEST, "host_mismatch", detail));
     }
     if request.method() == Method::CONNECT {
         let detail = "CONNECT within a connection to a host is not supported, also not for a WebSocket over HTTP/2 \
                       (RFC 8441); open the WebSocket over HTTP/1.1";
-        return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
+        return Err(ProxyRefusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
     }
     let is_websocket = websocket::is_handshake(&request);
     if is_upgrade(request.headers()) && !is_websocket {
         let detail = "pyxis run carries WebSockets and no other upgrade of a connection";
-        return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
+        return Err(ProxyRefusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
     }
     match state.routes.route(destination.root()) {
         Route::Credential(name) if is_websocket => websocket::open(state, name, destination, request).await,
         Route::Credential(name) => forward(state, name, destination, request).await,
         Route::Unknown if is_websocket => {
             let detail = "a WebSocket to a host without a credential must come through CONNECT";
-            Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail))
+            Err(ProxyRefusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail))
         }
         Route::Ambiguous(names) => Err(ambiguous(destination, &names)),
-        Route::Unknown => plain::answer(state, destination, request).await,
+        Route::Unknown => plain_http::answer(state, destination, request).await,
     }
 }
 
@@ -88,21 +88,21 @@ async fn forward(
     credential: &str,
     destination: &Destination,
     request: Request<Incoming>,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, ProxyRefusal> {
     let (head, body) = request.into_parts();
     let (url, headers) = outgoing(destination, &head.uri, head.headers)?;
     let sent = state.server.forward(credential, &head.method, &url, headers, boxed(body)).await;
-    pending::answered(sent.map_err(|error| error.refusal(state.server.base_url()))?).await
+    pending::to_response(sent.map_err(|error| error.refusal(state.server.base_url()))?).await
 }
 
-fn ambiguous(destination: &Destination, names: &[&str]) -> Refusal {
+fn ambiguous(destination: &Destination, names: &[&str]) -> ProxyRefusal {
     let host = destination.authority();
     let detail = format!(
         "several credentials allow {host}: {}. Choose one with --use {host}={}",
         names.join(", "),
         names.first().copied().unwrap_or("CREDENTIAL"),
     );
-    Refusal::new(StatusCode::FORBIDDEN, "credential_ambiguous", detail)
+    ProxyRefusal::new(StatusCode::FORBIDDEN, "credential_ambiguous", detail)
 }
 
 /// True for a request to speak another protocol on the connection, except HTTP/2, which clients offer and do not need.

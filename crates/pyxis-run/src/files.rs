@@ -58,9 +58,9 @@ impl TrustFiles {
         Ok(files)
     }
 
-    /// The certificate of the proxy's authority: alone, for tools that add it to the roots that they know, and with the
-    /// machine's roots, for those that trust only what they are given. The roots are those of `SSL_CERT_FILE` and
-    /// `SSL_CERT_DIR`, or else the system's.
+    /// The certificate of the proxy's authority. One file has it alone, for tools that add it to their roots. The
+    /// other has the machine's roots too, for tools that trust only the given file. The roots are those of
+    /// `SSL_CERT_FILE` and `SSL_CERT_DIR`, or else the system's.
     fn fill(&self, proxy: &Proxy) -> Result<(), TrustFilesError> {
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
@@ -131,8 +131,8 @@ fn push_pem(text: &mut String, der: &[u8]) {
     text.push_str("-----END CERTIFICATE-----\n");
 }
 
-/// A trust store in Java's own format (JKS, version 2), which every Java reads and whose only secret is its well-known
-/// salt: the certificates, and a digest of them.
+/// A trust store in Java's own format (JKS, version 2), which every Java reads. It has the certificates and a
+/// digest of them, and its only secret is a well-known salt.
 fn java_trust_store<'a>(certificates: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     const MAGIC: u32 = 0xFEED_FEED;
     const TRUSTED_CERTIFICATE: u32 = 2;

@@ -1,8 +1,9 @@
 //! `pyxis run` and `pyxis proxy`: a forward proxy for the requests of one agent.
 //!
-//! The agent's tools send their requests here, because their environment says so. A request to a host that a stored
-//! credential allows becomes a request to `/forward` of a Pyxis server, which decides, attaches the secret and records.
-//! This crate decides nothing and knows no secret but the agent key, which it never gives to them.
+//! The agent's tools send their requests here, because their environment says so. A request to a host that a
+//! stored credential allows becomes a request to `/forward` of a Pyxis server. The server decides, attaches the
+//! secret and records. This crate decides nothing and knows no secret but the agent key, which it never gives to
+//! them.
 #![warn(missing_docs)]
 
 mod authority;
@@ -18,7 +19,7 @@ mod outgoing;
 mod own_pages;
 mod pending;
 mod placeholder;
-mod plain;
+mod plain_http;
 mod refusal;
 mod routes;
 mod script;

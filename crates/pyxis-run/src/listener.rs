@@ -25,11 +25,11 @@ use crate::authority::{AuthorityError, AuthorityParts, RunAuthority};
 use crate::destination::Destination;
 use crate::identity::ProxyIdentity;
 use crate::own_pages::OwnPages;
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::routes::{Route, Routes};
 use crate::server::Server;
 use crate::state::{HANDSHAKE, Notices, OtherHosts, ProxyState};
-use crate::{exchange, intercept, plain, tunnel};
+use crate::{exchange, intercept, plain_http, tunnel};
 
 /// Most connections at a time.
 const MAX_CONNECTIONS: usize = 1024;
@@ -199,7 +199,7 @@ async fn answer(state: &Arc<ProxyState>, mut request: Request<Incoming>) -> Resp
     if !state.admits(&asked) {
         let detail = "this proxy serves only clients that send the token of HTTPS_PROXY";
         let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
-        return Refusal::new(status, "proxy_authorization_required", detail).into_response(&asked);
+        return ProxyRefusal::new(status, "proxy_authorization_required", detail).into_response(&asked);
     }
     if request.method() == Method::CONNECT {
         return connect(state, &mut request).await.unwrap_or_else(|refusal| {
@@ -210,7 +210,7 @@ async fn answer(state: &Arc<ProxyState>, mut request: Request<Incoming>) -> Resp
     }
     let Some(destination) = Destination::of_absolute(request.uri()) else {
         let detail = "this is a proxy: send CONNECT, or a request with a whole http:// or https:// URL";
-        return Refusal::new(StatusCode::BAD_REQUEST, "malformed_request", detail).into_response(&asked);
+        return ProxyRefusal::new(StatusCode::BAD_REQUEST, "malformed_request", detail).into_response(&asked);
     };
     exchange::answer(state, &destination, request).await
 }
@@ -218,9 +218,9 @@ async fn answer(state: &Arc<ProxyState>, mut request: Request<Incoming>) -> Resp
 async fn connect(
     state: &Arc<ProxyState>,
     request: &mut Request<Incoming>,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, ProxyRefusal> {
     let destination = Destination::of_connect(request.uri()).ok_or_else(|| {
-        Refusal::new(StatusCode::BAD_REQUEST, "malformed_request", "CONNECT needs a host and a port")
+        ProxyRefusal::new(StatusCode::BAD_REQUEST, "malformed_request", "CONNECT needs a host and a port")
     })?;
     match (state.routes.route(destination.root()), state.others) {
         // Within the tunnel, an explanation reaches the person; so an ambiguous host is refused there.
@@ -234,7 +234,7 @@ async fn connect(
             });
         }
         (Route::Unknown, OtherHosts::Tunnel) => tunnel::open(state, &destination, request).await?,
-        (Route::Unknown, OtherHosts::Refuse) => return Err(plain::no_credential(&destination)),
+        (Route::Unknown, OtherHosts::Refuse) => return Err(plain_http::no_credential(&destination)),
     }
     Ok(Response::new(empty()))
 }

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
 use pyxis_net::body::{Body, full};
 
 use crate::destination::Destination;
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 
 /// Path of the authority's certificate.
 const CERTIFICATE: &str = "/ca.pem";
@@ -36,8 +36,8 @@ impl OwnPages {
         self.is_ready.store(true, Ordering::Release);
     }
 
-    /// True for a request to the proxy itself: in origin form, or for the address of the proxy, as a client that uses the
-    /// proxy for every host sends it.
+    /// True for a request to the proxy itself: in origin form, or for the address of the proxy. That is what a
+    /// client sends that uses the proxy for every host.
     pub(crate) fn owns(&self, method: &Method, uri: &Uri) -> bool {
         if *method == Method::CONNECT {
             return false;
@@ -60,11 +60,11 @@ impl OwnPages {
         if path != CERTIFICATE && path != HEALTH {
             let detail = "this is a proxy. Its own pages are /ca.pem and /healthz; for other hosts, send CONNECT or a \
                 request with a whole http:// URL, with the token of HTTPS_PROXY";
-            return Refusal::new(StatusCode::NOT_FOUND, "not_found", detail).into_response(asked);
+            return ProxyRefusal::new(StatusCode::NOT_FOUND, "not_found", detail).into_response(asked);
         }
         if *method != Method::GET && *method != Method::HEAD {
             let detail = format!("{path} of this proxy can only be read: send GET");
-            let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail);
+            let refusal = ProxyRefusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail);
             let mut response = refusal.into_response(asked);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;

@@ -7,7 +7,7 @@ use pyxis_net::body::{Body, boxed, read_capped};
 use serde_json::Value;
 
 use crate::headers::end_to_end;
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 
 /// Longest own response of the server, in bytes.
 const MAX_OWN: usize = 1024 * 1024;
@@ -18,7 +18,7 @@ pub(crate) fn is_own(headers: &HeaderMap) -> bool {
 }
 
 /// The server's response, for the command.
-pub(crate) async fn answered(response: Response<Incoming>) -> Result<Response<Body>, Refusal> {
+pub(crate) async fn to_response(response: Response<Incoming>) -> Result<Response<Body>, ProxyRefusal> {
     let (mut head, body) = response.into_parts();
     if is_own(&head.headers) {
         return Err(read(head.status, &head.headers, body).await);
@@ -31,13 +31,13 @@ pub(crate) async fn answered(response: Response<Incoming>) -> Result<Response<Bo
 
 /// An own response of the server, as a refusal. A tool would take a 202 for success, and a 401 for a question about its
 /// own credentials; both become 403.
-pub(crate) async fn read(status: StatusCode, headers: &HeaderMap, body: Incoming) -> Refusal {
+pub(crate) async fn read(status: StatusCode, headers: &HeaderMap, body: Incoming) -> ProxyRefusal {
     let body = read_capped(body, MAX_OWN).await.unwrap_or_default();
     let value: Value = serde_json::from_slice(&body).unwrap_or_default();
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
     if let Some(code) = header("px-error") {
         let status = if status == StatusCode::UNAUTHORIZED { StatusCode::FORBIDDEN } else { status };
-        let mut refusal = Refusal::new(status, &code, explanation(&code, &value));
+        let mut refusal = ProxyRefusal::new(status, &code, explanation(&code, &value));
         refusal.txn = header("px-txn").or_else(|| value["txn_id"].as_str().map(str::to_owned));
         refusal.retry_after = headers.get(RETRY_AFTER).cloned();
         return refusal;
@@ -48,7 +48,7 @@ pub(crate) async fn read(status: StatusCode, headers: &HeaderMap, body: Incoming
     let detail = format!(
         "{hint}. Then run the same command again: it gets the outcome of this request. (transaction {txn}{until})"
     );
-    let mut refusal = Refusal::new(StatusCode::FORBIDDEN, "approval_pending", detail);
+    let mut refusal = ProxyRefusal::new(StatusCode::FORBIDDEN, "approval_pending", detail);
     refusal.txn = Some(txn);
     refusal.retry_after = headers.get(RETRY_AFTER).cloned();
     refusal

@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// A response that no host gave.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct ProxyRefusal {
     /// HTTP status.
     pub(crate) status: StatusCode,
     /// Stable code, as in `PX-Error`.
@@ -20,7 +20,7 @@ pub(crate) struct Refusal {
     pub(crate) retry_after: Option<HeaderValue>,
 }
 
-impl Refusal {
+impl ProxyRefusal {
     /// A refusal without a transaction.
     pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
         Self { status, code: code.to_owned(), detail: detail.into(), txn: None, retry_after: None }

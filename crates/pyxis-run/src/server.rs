@@ -10,7 +10,7 @@ use pyxis_net::body::{Body, empty, read_capped};
 use pyxis_net::{Client, Error};
 use serde_json::Value;
 
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::routes::{RouteChoice, Routes, RoutesError, ServiceList};
 
 /// Longest time until a response begins. The server has limits of its own, and a person may take a minute to decide.
@@ -72,7 +72,8 @@ impl Server {
     pub async fn routes(&self, choices: Vec<RouteChoice>) -> Result<Routes, ServerError> {
         let url = format!("{}/agent/services", self.base_url);
         let request = Request::get(&url).header("x-px-key", &self.key).body(empty());
-        let request = request.map_err(|error| self.refused(StatusCode::BAD_REQUEST, error.to_string()))?;
+        let request =
+            request.map_err(|error| self.server_error(StatusCode::BAD_REQUEST, error.to_string()))?;
         let response =
             self.client.send(request, PATIENCE).await.map_err(|source| self.unreachable(source))?;
         let status = response.status();
@@ -81,10 +82,10 @@ impl Server {
         if !status.is_success() {
             let problem: Value = serde_json::from_slice(&body).unwrap_or_default();
             let detail = problem["detail"].as_str().unwrap_or("it is not a Pyxis server that serves agents");
-            return Err(self.refused(status, detail.to_owned()));
+            return Err(self.server_error(status, detail.to_owned()));
         }
         let list: ServiceList = serde_json::from_slice(&body).map_err(|error| {
-            self.refused(status, format!("the list of credentials is unreadable: {error}"))
+            self.server_error(status, format!("the list of credentials is unreadable: {error}"))
         })?;
         Ok(Routes::new(list, choices)?)
     }
@@ -141,7 +142,7 @@ impl Server {
         ServerError::Unreachable { url: self.base_url.clone(), source }
     }
 
-    fn refused(&self, status: StatusCode, detail: String) -> ServerError {
+    fn server_error(&self, status: StatusCode, detail: String) -> ServerError {
         ServerError::Refused { url: self.base_url.clone(), status, detail }
     }
 }
@@ -159,9 +160,9 @@ pub(crate) enum ForwardError {
 
 impl ForwardError {
     /// The refusal that the command gets.
-    pub(crate) fn refusal(&self, base_url: &str) -> Refusal {
+    pub(crate) fn refusal(&self, base_url: &str) -> ProxyRefusal {
         let detail = format!("no response of Pyxis at {base_url}: {self}");
-        Refusal::new(StatusCode::BAD_GATEWAY, "pyxis_unreachable", detail)
+        ProxyRefusal::new(StatusCode::BAD_GATEWAY, "pyxis_unreachable", detail)
     }
 }
 

@@ -7,8 +7,8 @@ use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
 
 use crate::destination::Destination;
-use crate::plain;
-use crate::refusal::Refusal;
+use crate::plain_http;
+use crate::refusal::ProxyRefusal;
 use crate::state::ProxyState;
 
 /// Connects to a host without a credential, and copies in both directions once the client has been told.
@@ -16,9 +16,9 @@ pub(crate) async fn open(
     state: &ProxyState,
     destination: &Destination,
     request: &mut Request<Incoming>,
-) -> Result<(), Refusal> {
+) -> Result<(), ProxyRefusal> {
     let dialed = state.egress.tunnel(&destination.host_port()).await;
-    let mut host = dialed.map_err(|error| plain::unreachable(destination, &error))?;
+    let mut host = dialed.map_err(|error| plain_http::unreachable(destination, &error))?;
     let upgraded: OnUpgrade = hyper::upgrade::on(request);
     tokio::spawn(async move {
         let Ok(client) = upgraded.await else { return };

@@ -11,7 +11,7 @@ use crate::destination::Destination;
 use crate::headers::end_to_end;
 use crate::outgoing::outgoing;
 use crate::pending;
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::state::ProxyState;
 
 /// True for the handshake of a WebSocket over HTTP/1.1 (RFC 6455, section 4.1). The server checks the rest.
@@ -32,14 +32,14 @@ pub(crate) async fn open(
     credential: &str,
     destination: &Destination,
     mut request: Request<Incoming>,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, ProxyRefusal> {
     let command = hyper::upgrade::on(&mut request);
     let headers = std::mem::take(request.headers_mut());
     let (url, headers) = outgoing(destination, request.uri(), headers)?;
     let sent = state.server.websocket(credential, &url, headers).await;
     let mut response = sent.map_err(|error| error.refusal(state.server.base_url()))?;
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return pending::answered(response).await;
+        return pending::to_response(response).await;
     }
     let server = hyper::upgrade::on(&mut response);
     tokio::spawn(async move {

@@ -4,7 +4,7 @@ mod import;
 mod rebuild;
 
 pub use import::{Imported, import};
-pub use rebuild::{Rebuilt, lags, rebuild, renew};
+pub use rebuild::{Rebuilt, lags, rebuild, renew_claim};
 
 use pyxis_models::chunk;
 use pyxis_models::graph::{Builder, Graph};

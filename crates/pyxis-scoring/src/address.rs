@@ -2,7 +2,7 @@
 //! reveals a typo.
 
 use pyxis_core::address::{EvmAddress, InvalidAddress};
-use pyxis_signing::eip712::words::keccak;
+use pyxis_signing::eip712::abi_words::keccak;
 
 /// The text is not an address, or not the intended one.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -50,7 +50,7 @@ pub(crate) async fn records(
     METRICS.stored.increment(records.len() as u64);
     wanted.retain(|address| !records.contains_key(address));
     METRICS.computed.increment(wanted.len() as u64);
-    let known = addresses::known(&state.store, workspace, &wanted).await?;
+    let known = addresses::filter_known(&state.store, workspace, &wanted).await?;
     for address in wanted {
         let computed = if known.contains(&address) {
             let place = ScoreKey { workspace, scorer, address };

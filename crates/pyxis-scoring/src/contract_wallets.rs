@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use pyxis_core::BoxError;
 use pyxis_core::address::EvmAddress;
-use pyxis_signing::eip712::Word;
+use pyxis_signing::eip712::AbiWord;
 
 /// Future returned by [`ContractWallets`].
 pub type WalletFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<bool>, BoxError>> + Send + 'a>>;
@@ -18,7 +18,7 @@ pub trait ContractWallets: Send + Sync + 'static {
         &'a self,
         chain_id: u64,
         wallet: EvmAddress,
-        hash: Word,
+        hash: AbiWord,
         signature: &'a [u8],
     ) -> WalletFuture<'a>;
 }

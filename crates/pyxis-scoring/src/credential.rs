@@ -105,7 +105,7 @@ fn verify(
     }
     claims.check_dates(now)?;
     if !issuers(claims.issuer.did()) {
-        return Err(Rejection::UnknownIssuer { issuer: claims.issuer.said().to_owned() });
+        return Err(Rejection::UnknownIssuer { issuer: claims.issuer.as_written().to_owned() });
     }
     let mut digests = check_proofs(text, &mut document, &claims)?;
     digests.sort_unstable();

@@ -59,7 +59,7 @@ pub async fn score(
         let live = Live::read(&mut tx, workspace, address, now).await?;
         let lists = live.lists();
         let Some(sets) = hold_sets(&mut tx, workspace, &[], &lists, now).await? else { return Ok(None) };
-        let record = settle_in(books, &mut tx, place, &live.named(&sets), now, answer).await?;
+        let record = settle_in(books, &mut tx, place, &live.with_set_names(&sets), now, answer).await?;
         if record.is_some() {
             tx.commit().await?;
         }
@@ -123,12 +123,12 @@ pub fn score_without_stamps(address: EvmAddress, threshold: Decimal, now: UnixMi
 /// Computes the score that would be stored and the Stamps behind it. Stores nothing.
 pub async fn preview(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
     let live = Live::read(store, place.workspace, place.address, now).await?;
-    let sets = nullifier_sets::of(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
-    let Live { stamps, .. } = live.named(&sets);
+    let sets = nullifier_sets::read(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
+    let Live { stamps, .. } = live.with_set_names(&sets);
     let wanted: Vec<Nullifier> = nullifiers(&stamps).cloned().collect();
-    let held = claims::of(store, place.workspace, place.scorer, &wanted).await?;
+    let held = claims::list_for(store, place.workspace, place.scorer, &wanted).await?;
     let terms = terms(store.clone(), place).await?;
-    let settled = settled(place.address, &stamps, &held, &terms, now);
+    let settled = compute_score(place.address, &stamps, &held, &terms, now);
     Ok((terms, settled))
 }
 
@@ -148,9 +148,9 @@ async fn settle_in(
     // repaired rows are not.
     stamps::note_nullifiers(tx, workspace, live.numbered()).await?;
     let wanted: Vec<Nullifier> = nullifiers(&live.stamps).cloned().collect();
-    let held = claims::of(&mut *tx, workspace, scorer, &wanted).await?;
-    let settled = settled(address, &live.stamps, &held, &terms, now);
-    if !claims::take(tx, workspace, scorer, now, &settled.claims).await? {
+    let held = claims::list_for(&mut *tx, workspace, scorer, &wanted).await?;
+    let settled = compute_score(address, &live.stamps, &held, &terms, now);
+    if !claims::claim_or_extend(tx, workspace, scorer, now, &settled.claims).await? {
         return Ok(None);
     }
     // A deduplicated Stamp of another address may show an end that this extends.
@@ -197,7 +197,7 @@ fn nullifiers(stamps: &[Stamp]) -> impl Iterator<Item = &Nullifier> {
     stamps.iter().flat_map(|stamp| &stamp.nullifiers)
 }
 
-fn settled(
+fn compute_score(
     address: EvmAddress,
     stamps: &[Stamp],
     claims: &[pyxis_core::score::Claim],

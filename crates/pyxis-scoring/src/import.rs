@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use crate::engine::{self, IngestOutcome};
 use crate::error::{Error, Result};
 use crate::scoring_db::ScoringDb;
-use pipeline::{Block, Blocks, Lines, Refused, Trust};
+use pipeline::{Blocks, FileBlock, Lines, RejectedLine, Trust};
 
 /// Maximum number of stored blocks that wait to become durable.
 const AHEAD: usize = 32;
@@ -93,7 +93,7 @@ async fn store_each(
     while let Ok(room) = stored.reserve().await
         && let Some(block) = blocks.next().await
     {
-        let Block { content: Lines { numbers, batch, refused }, end_line, end_byte, .. } =
+        let FileBlock { content: Lines { numbers, batch, refused }, end_line, end_byte, .. } =
             block.map_err(|error| Error::Internal(error.into()))?;
         let digests = batch.digests().to_vec();
         let (outcomes, committing) = engine::ingest_many(books, batch, clock.now()).await?;
@@ -125,7 +125,7 @@ struct Stored {
     numbers: Vec<u64>,
     digests: Vec<SigningDigest>,
     outcomes: Vec<IngestOutcome>,
-    refused: Vec<Refused>,
+    refused: Vec<RejectedLine>,
     end_line: u64,
     end_byte: u64,
     committing: Committing,

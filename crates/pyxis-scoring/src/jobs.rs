@@ -1,8 +1,8 @@
 //! Jobs that score many addresses (`docs/reference/behavior/score-jobs.md`).
 //!
-//! [`upload`] turns a file into chunks of addresses, [`worker`] claims jobs and scores chunk by chunk, and [`rows`] is
-//! the form in which both are stored. A chunk with its result is the checkpoint: a node that takes over a job goes on
-//! with the first chunk that has none.
+//! [`upload`] turns a file into chunks of addresses, [`worker`] claims jobs and scores chunk by chunk, and
+//! [`rows`] is the form in which both are stored. A chunk with its result is the checkpoint: a node that takes
+//! over a job goes on with the first chunk that has none.
 
 mod batch;
 mod membership;

@@ -1,7 +1,8 @@
 //! Rate limits (`docs/reference/behavior/scoring.md#rate-limits`): exact across all nodes, in windows of 15 minutes.
 //!
-//! Every request is counted in the database before it is answered, alone or as part of a reserved block. A process that
-//! is killed leaves the unspent rest of its block counted, so the window is too strict by at most that, never too lenient.
+//! Every request is counted in the database before it is answered, alone or as part of a reserved block. A process
+//! that is killed leaves the unspent rest of its block counted. So the window is too strict by at most that, never
+//! too lenient.
 
 mod key_window;
 mod limiter;

@@ -5,7 +5,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
-use pyxis_signing::eip712::{Word, words};
+use pyxis_signing::eip712::{AbiWord, abi_words};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ pub struct AddressTree {
     /// In ascending order.
     addresses: Vec<EvmAddress>,
     /// The root first; the children of node `n` are `2n + 1` and `2n + 2`.
-    nodes: Vec<Word>,
+    nodes: Vec<AbiWord>,
     /// Node of each address.
     places: Vec<usize>,
 }
@@ -55,7 +55,7 @@ impl AddressTree {
         addresses.dedup();
         let count = addresses.len();
         let last = (2 * count).checked_sub(2)?;
-        let mut leaves: Vec<(Word, usize)> =
+        let mut leaves: Vec<(AbiWord, usize)> =
             (0..count).into_par_iter().map(|index| (leaf(addresses[index]), index)).collect();
         leaves.par_sort_unstable();
         let mut nodes = vec![[0; 32]; last + 1];
@@ -68,7 +68,7 @@ impl AddressTree {
         let mut end = count - 1;
         while end > 0 {
             let start = end / 2;
-            let level: Vec<Word> = (start..end)
+            let level: Vec<AbiWord> = (start..end)
                 .into_par_iter()
                 .map(|node| pair(nodes[2 * node + 1], nodes[2 * node + 2]))
                 .collect();
@@ -151,17 +151,17 @@ impl AddressTree {
 }
 
 /// Hash of a leaf. It is hashed twice, so that no inner node passes for a leaf.
-fn leaf(address: EvmAddress) -> Word {
-    words::keccak(&words::keccak(&words::address(address)))
+fn leaf(address: EvmAddress) -> AbiWord {
+    abi_words::keccak(&abi_words::keccak(&abi_words::address(address)))
 }
 
 /// Hash of two nodes, the lower one first, so that a proof needs no directions.
-fn pair(a: Word, b: Word) -> Word {
+fn pair(a: AbiWord, b: AbiWord) -> AbiWord {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
-    words::keccak(&[low, high].concat())
+    abi_words::keccak(&[low, high].concat())
 }
 
-fn text(node: &Word) -> String {
+fn text(node: &AbiWord) -> String {
     format!("0x{}", hex::encode(node))
 }
 
@@ -183,7 +183,7 @@ mod tests {
 
     fn leads_to_root(tree: &AddressTree, address: EvmAddress) -> bool {
         let proof = tree.proof(address).unwrap();
-        let word = |text: &String| Word::try_from(hex::decode_prefixed(text).unwrap()).unwrap();
+        let word = |text: &String| AbiWord::try_from(hex::decode_prefixed(text).unwrap()).unwrap();
         text(&proof.iter().map(word).fold(leaf(address), pair)) == tree.root()
     }
 

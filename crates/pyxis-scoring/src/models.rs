@@ -8,10 +8,10 @@ mod serve_stats;
 mod source;
 
 pub use active_models::ActiveModels;
-pub use explanation::{CustomName, FeatureLine, ModelExplanation, WalletExplanation, tell};
+pub use explanation::{CustomName, FeatureLine, ModelExplanation, WalletExplanation, explain_model};
 pub use indexer::{Indexer, IndexerChain};
 pub use indexer_error::IndexerError;
-pub use source::{FeaturesFuture, Local, Source, SourceError};
+pub use source::{ActivitySource, FeaturesFuture, ImportedActivity, SourceError};
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use pyxis_store::{Store, StoreError};
 use rayon::prelude::*;
 
 use active_models::Holder;
-use serve_stats::Served;
+use serve_stats::ServeStats;
 
 /// Maximum number of wallets in the score cache.
 const KEPT: u64 = 100_000;
@@ -71,7 +71,7 @@ pub struct Models {
     holder: Holder,
     /// Scores by wallet, with the input that they were computed from.
     kept: Cache<EvmAddress, Arc<StoredFeatures>>,
-    served: Served,
+    served: ServeStats,
 }
 
 struct StoredFeatures {
@@ -83,7 +83,7 @@ struct StoredFeatures {
 impl Models {
     /// The models of a database, loaded on first use.
     pub fn new(store: Store) -> Self {
-        Self { holder: Holder::new(store.clone()), kept: Cache::new(KEPT), served: Served::new(store) }
+        Self { holder: Holder::new(store.clone()), kept: Cache::new(KEPT), served: ServeStats::new(store) }
     }
 
     /// The active models.
@@ -112,12 +112,12 @@ impl Models {
     }
 
     /// Stores counts that are not stored yet.
-    pub(crate) async fn settled(&self) {
-        self.served.settled().await;
+    pub(crate) async fn flush(&self) {
+        self.served.flush().await;
     }
 
     /// Records that a score was served; `None` means too little data.
-    pub(crate) fn note(&self, model: Model, score: Option<f64>) {
-        self.served.note(model, score);
+    pub(crate) fn record_served(&self, model: Model, score: Option<f64>) {
+        self.served.record(model, score);
     }
 }

@@ -15,7 +15,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::stamp::Nullifier;
 
 pub(crate) use conditions::{Item, KINDS, Kind, SettingError, read as read_condition};
-pub(crate) use evaluate::{Subject, evaluate};
+pub(crate) use evaluate::{ConditionSubject, evaluate};
 pub(crate) use issue::{IssueOutcome, IssueRequest, MAX_ISSUED, issue};
 pub(crate) use keys::{new_row, signer};
 pub use recheck::{CheckScope, RecheckCount, recheck, run};

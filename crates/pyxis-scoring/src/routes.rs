@@ -57,9 +57,9 @@ struct Described {
     widget: DescribedRouter<State>,
 }
 
-fn described(with_earlier: bool) -> Described {
+fn describe_routes(with_earlier: bool) -> Described {
     let (earlier_stamps, earlier_posted, earlier_models) =
-        if with_earlier { legacy::described() } else { Default::default() };
+        if with_earlier { legacy::describe_routes() } else { Default::default() };
     Described {
         scores: DescribedRouter::default().routes(routes!(score::get_score, signed::sign_score)),
         stamps: DescribedRouter::default()
@@ -79,19 +79,19 @@ fn described(with_earlier: bool) -> Described {
         keys: DescribedRouter::default()
             .routes(routes!(well_known::get_jwks))
             .routes(routes!(well_known::get_score_keys)),
-        widget: widget::described(),
+        widget: widget::describe_routes(),
     }
 }
 
 /// The description of all routes, including the earlier ones and the managers'.
 pub fn openapi() -> Result<OpenApi, Clash> {
-    let Described { scores, stamps, posted, written, models, keys, widget } = described(true);
+    let Described { scores, stamps, posted, written, models, keys, widget } = describe_routes(true);
     let all = scores.merge(stamps).merge(posted).merge(written).merge(models).merge(keys);
     let all = all.merge(widget).merge(crate::api::router());
     let icons = routes!(get_icon);
     let mut description = all
-        .described(icons)
-        .described(routes!(widget::get_widget_script))
+        .with_descriptions(icons)
+        .with_descriptions(routes!(widget::get_widget_script))
         .schema::<Detail>()
         .into_description([responses::all(), problems::all()].concat())?;
     legacy::deprecate(&mut description);
@@ -117,7 +117,7 @@ async fn get_icon(Path(file): Path<String>) -> Response {
 /// Every route of scoring, including the managers'.
 pub fn router(state: State) -> Router {
     let Described { scores, stamps, posted, written, models, keys, widget } =
-        described(state.config.earlier_paths);
+        describe_routes(state.config.earlier_paths);
     let [scores, stamps, posted, written, models, keys, widget] =
         [scores, stamps, posted, written, models, keys, widget].map(DescribedRouter::into_router);
     // An <img> loads a picture, without a key and without CORS; a <script> the widget.
@@ -161,7 +161,7 @@ where
     F: FnOnce(Caller) -> W,
     W: Future<Output = Result<Response>>,
 {
-    within(state, async {
+    with_timeout(state, async {
         let (caller, budget) = auth::caller(state, headers).await?;
         let mut response = work(caller).await.unwrap_or_else(IntoResponse::into_response);
         budget.write(response.headers_mut());
@@ -170,7 +170,7 @@ where
     .await
 }
 
-async fn within(state: &State, work: impl Future<Output = Result<Response>>) -> Response {
+async fn with_timeout(state: &State, work: impl Future<Output = Result<Response>>) -> Response {
     let mut work = pin!(work);
     // Nearly every response is ready immediately: no need to measure time or create a timer.
     let begun = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;

@@ -64,7 +64,7 @@ pub(crate) struct PreviousScore {
 
 /// The fields of a stored record that matter here.
 #[derive(Deserialize)]
-struct Known {
+struct PreviousRecord {
     score: Decimal,
     passing_score: bool,
 }
@@ -81,7 +81,11 @@ impl PreviousScore {
         let stored = scores::of_many(&mut *tx, workspace, scorer, &[address]).await?.pop();
         let record = stored.and_then(|found| stored_to_json(address, found.stored.body).ok());
         let known = record.and_then(|record| serde_json::from_str(&record).ok());
-        Ok(known.map(|Known { score, passing_score }| Self { endpoints, score, passing: passing_score }))
+        Ok(known.map(|PreviousRecord { score, passing_score }| Self {
+            endpoints,
+            score,
+            passing: passing_score,
+        }))
     }
 
     /// Records a change event if `settled` changed the score.

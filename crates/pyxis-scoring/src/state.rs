@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::contract_wallets::ContractWallets;
 use crate::limits::Limiter;
-use crate::models::{Models, Source};
+use crate::models::{ActivitySource, Models};
 use crate::networks::EvmNetworks;
 use crate::scoring_db::ScoringDb;
 use crate::signed::{ScoreSigner, SignerConfig};
@@ -94,7 +94,7 @@ pub struct Parts {
     /// Signs page tokens; the same on every node.
     pub token_key: SecretBytes,
     /// Source of wallet activity; `None` uses imported activity.
-    pub activity: Option<Arc<dyn Source>>,
+    pub activity: Option<Arc<dyn ActivitySource>>,
     /// Networks whose nodes conditions of own Stamps are read from.
     pub networks: EvmNetworks,
     /// Nodes that check signatures of contract wallets, if there are any.
@@ -127,7 +127,7 @@ pub struct Inner {
     /// Networks whose nodes conditions of own Stamps are read from.
     pub networks: EvmNetworks,
     /// Source of wallet activity, unless it is the imported activity.
-    activity: Option<Arc<dyn Source>>,
+    activity: Option<Arc<dyn ActivitySource>>,
     /// Keys that sign the workspaces' own Stamps are derived from it.
     pub(crate) keyring: Keyring,
     contract_wallets: Option<Arc<dyn ContractWallets>>,
@@ -160,7 +160,7 @@ impl State {
     }
 
     /// Source of wallet activity, unless it is the imported activity.
-    pub fn activity(&self) -> Option<&dyn Source> {
+    pub fn activity(&self) -> Option<&dyn ActivitySource> {
         self.activity.as_deref()
     }
 
@@ -170,9 +170,9 @@ impl State {
     }
 
     /// Returns once exactly the admitted requests are counted.
-    pub async fn settled(&self) {
-        self.limiter.settled().await;
-        self.models.settled().await;
+    pub async fn flush(&self) {
+        self.limiter.flush().await;
+        self.models.flush().await;
     }
 
     /// The current time.

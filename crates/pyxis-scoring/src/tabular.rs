@@ -85,7 +85,7 @@ impl TableCell {
     }
 
     /// A time in the form of RFC 3339, or nothing.
-    pub(crate) fn moment(text: Option<&str>) -> Self {
+    pub(crate) fn from_time(text: Option<&str>) -> Self {
         text.and_then(UnixMillis::parse_rfc3339).map_or(Self::Empty, Self::Moment)
     }
 

@@ -1,6 +1,6 @@
 //! Schemas of names and small values in bodies.
 
-use pyxis_http::openapi::{in_path, text, words};
+use pyxis_http::openapi::{in_path, text, text_enum};
 use pyxis_models::scope::Model;
 use serde_json::json;
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, SchemaType, Type};
@@ -35,32 +35,32 @@ pyxis_http::value_schemas! {
     pub(crate) AnyDetail = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Array]));
     pub(crate) TextOrInteger = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));
     pub(crate) Null = ObjectBuilder::new().schema_type(Type::Null);
-    pub(crate) Done = words(["DONE"]);
-    pub(crate) PageVersion = words(["1.0.0"]);
-    /// A custom model: the model that it answers for, its name, hashes of file and features, operators, calibration,
-    /// weight, and its quality if it was measured.
+    pub(crate) Done = text_enum(["DONE"]);
+    pub(crate) PageVersion = text_enum(["1.0.0"]);
+    /// A custom model: the model that it answers for, its name, hashes of file and features, and operators. Then
+    /// calibration, weight, and measured quality if known.
     pub(crate) CustomModel = ObjectBuilder::new();
     /// Its size, median score, shared funder and sink, members that first bridged on the same day, transfers within, and
     /// up to 60 members.
     pub(crate) SuspectedGroup = ObjectBuilder::new();
     pub(crate) AnyObject = ObjectBuilder::new();
-    pub(crate) EntryErrorCode = words([INVALID_ADDRESS]);
-    pub(crate) SurfaceName = words(["stamps", "models"]);
-    pub(crate) StampStatusName = words(["counts", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
-    pub(crate) ScoreKeySchemeName = words(["es256", "eip712"]);
-    pub(crate) ScoreKeyStatus = words(["next", "active", "retired", "withdrawn"]);
-    pub(crate) ScoreJobStateName = words(["queued", "running", "done", "canceled", "failed"]);
+    pub(crate) EntryErrorCode = text_enum([INVALID_ADDRESS]);
+    pub(crate) SurfaceName = text_enum(["stamps", "models"]);
+    pub(crate) StampStatusName = text_enum(["counts", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
+    pub(crate) ScoreKeySchemeName = text_enum(["es256", "eip712"]);
+    pub(crate) ScoreKeyStatus = text_enum(["next", "active", "retired", "withdrawn"]);
+    pub(crate) ScoreJobStateName = text_enum(["queued", "running", "done", "canceled", "failed"]);
     /// Format of a download.
-    pub(crate) TableFormatName = words(["csv", "parquet"]).default(Some(json!("csv")));
+    pub(crate) TableFormatName = text_enum(["csv", "parquet"]).default(Some(json!("csv")));
     /// Format of a download of groups.
-    pub(crate) ClusterFormatName = words(["csv", "graphml"]).default(Some(json!("csv")));
+    pub(crate) ClusterFormatName = text_enum(["csv", "graphml"]).default(Some(json!("csv")));
     /// All rows, or only failed ones.
-    pub(crate) JobRows = words(["all", "failed"]).default(Some(json!("all")));
-    pub(crate) IngestStatus = words(["accepted", "replaced", "unchanged", "rejected"]);
-    pub(crate) IssueStatus = words(["accepted", "replaced", "unchanged", "rejected", "unanswered"]);
+    pub(crate) JobRows = text_enum(["all", "failed"]).default(Some(json!("all")));
+    pub(crate) IngestStatus = text_enum(["accepted", "replaced", "unchanged", "rejected"]);
+    pub(crate) IssueStatus = text_enum(["accepted", "replaced", "unchanged", "rejected", "unanswered"]);
     /// Settings of a condition, by name; every value is text. The reference lists those of each kind.
     pub(crate) ConditionSettings = ObjectBuilder::new().additional_properties(Some(text()));
-    pub(crate) ModelName = words(Model::ALL.iter().map(|model| model.as_str())).default(Some(json!("aggregate")));
+    pub(crate) ModelName = text_enum(Model::ALL.iter().map(|model| model.as_str())).default(Some(json!("aggregate")));
 }
 
 pyxis_http::parameters! {

@@ -3,8 +3,8 @@
 /// Codings that [`Decoder`](crate::Decoder) supports, best first.
 const DECODED: [&str; 4] = ["br", "zstd", "gzip", "deflate"];
 
-/// The `Accept-Encoding` to send upstream for an agent that sent `header` (empty if absent): the codings that the agent
-/// accepts and Pyxis can decode, or `identity`.
+/// The `Accept-Encoding` to send upstream for an agent that sent `header` (empty if absent). It names the codings
+/// that the agent accepts and Pyxis can decode, or `identity`.
 ///
 /// The agent receives the body decoded, so only its exclusions (`q=0`) matter, not its preferences. If the agent
 /// accepts no compression, none is requested from upstream.

@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes};
 
-use crate::stage::{Coding, Stage};
+use crate::stage::{Coding, CodingDecoder};
 
 /// Maximum size of an output piece, in bytes.
 const MAX_PIECE: usize = 64 * 1024;
@@ -35,8 +35,8 @@ pub enum DecodeError {
 ///
 /// The caller drives it: [`push`](Self::push) a chunk, [`pull`](Self::pull) until it returns `None`, repeat, then
 /// [`finish`](Self::finish). Everything that a chunk makes decodable is returned before the next chunk, so event
-/// streams are not delayed. Memory is bounded whatever the body expands to: at most 64 KiB per step and coding, plus
-/// the window of each coding (gzip and deflate 32 KiB, zstd 8 MiB, br 16 MiB).
+/// streams are not delayed. Memory is bounded whatever the body expands to: at most 64 KiB per step and coding,
+/// plus windows. Each coding has one (gzip and deflate 32 KiB, zstd 8 MiB, br 16 MiB).
 pub struct Decoder {
     /// In decoding order, the reverse of the header.
     layers: Vec<Layer>,
@@ -55,7 +55,7 @@ impl Decoder {
             if layers.len() == MAX_CODINGS {
                 return Err(UnknownCoding);
             }
-            layers.push(Layer::of(Coding::named(name).ok_or(UnknownCoding)?));
+            layers.push(Layer::new(Coding::from_name(name).ok_or(UnknownCoding)?));
         }
         let scratch = if layers.is_empty() { Vec::new() } else { vec![0; MAX_PIECE] };
         Ok(Self { layers, source: Bytes::new(), scratch })
@@ -90,7 +90,7 @@ impl Decoder {
 /// One coding and its pending input.
 struct Layer {
     coding: Coding,
-    stage: Stage,
+    stage: CodingDecoder,
     input: Bytes,
     started: bool,
     /// True if the stage has reported that it needs more input.
@@ -98,8 +98,8 @@ struct Layer {
 }
 
 impl Layer {
-    fn of(coding: Coding) -> Self {
-        Self { coding, stage: Stage::of(coding), input: Bytes::new(), started: false, drained: true }
+    fn new(coding: Coding) -> Self {
+        Self { coding, stage: CodingDecoder::new(coding), input: Bytes::new(), started: false, drained: true }
     }
 
     fn feed(&mut self, input: Bytes) {

@@ -334,7 +334,7 @@ fn numeric(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool {
 mod tests {
     use super::*;
 
-    fn readings(text: &str) -> Vec<(Unit, usize)> {
+    fn variants(text: &str) -> Vec<(Unit, usize)> {
         let mut all = Vec::new();
         each_reading(text.as_bytes(), 0, |unit, end| all.push((unit, end)));
         all
@@ -376,7 +376,7 @@ mod tests {
             ("\\\\\\\\\\\\\\&amp;amp;amp;DiacriticalGrave;", Unit::Byte(b'`')),
             ("\\\\\\\\\\\\\\ud83d\\\\\\\\\\\\\\ude00", Unit::Char('😀')),
         ] {
-            assert!(readings(text).contains(&(unit, text.len())), "{text}: {:?}", readings(text));
+            assert!(variants(text).contains(&(unit, text.len())), "{text}: {:?}", variants(text));
             assert!(text.len() <= MAX_ESCAPE_LEN, "{text}");
         }
     }
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn what_is_no_escape_has_no_reading() {
         for text in ["%zz", "%2g", "\\q", "\\u12g4", "\\xzz", "&zz;", "&#;", "&#xg", "\\ud83dabc", "a"] {
-            assert_eq!(readings(text), [], "{text}");
+            assert_eq!(variants(text), [], "{text}");
             assert!(!truncated(text), "{text}");
         }
     }

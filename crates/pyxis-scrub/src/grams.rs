@@ -10,7 +10,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use zeroize::Zeroize;
 
-use crate::forms::Forms;
+use crate::secret_variants::Forms;
 
 const HEADS: usize = 4096;
 /// Table size for the hundreds of forms of a PEM key, chosen so that most heads are empty.
@@ -24,7 +24,7 @@ const MAX_TABLE: usize = (u16::MAX as usize - 1) / MAX_STRIDE;
 
 /// A gram and its position: `offset` bytes into form number `form`, counted from the table's first form.
 #[derive(Clone, Copy)]
-struct Entry {
+struct GramEntry {
     gram: u32,
     form: u16,
     offset: u16,
@@ -36,9 +36,9 @@ struct Entry {
 pub(crate) struct Grams(SmallVec<[Table; 1]>);
 
 impl Grams {
-    pub(crate) fn of(forms: &Forms) -> Self {
+    pub(crate) fn build(forms: &Forms) -> Self {
         let starts = (0..forms.len()).step_by(MAX_TABLE);
-        Self(starts.map(|start| Table::of(forms, start..forms.len().min(start + MAX_TABLE))).collect())
+        Self(starts.map(|start| Table::build(forms, start..forms.len().min(start + MAX_TABLE))).collect())
     }
 
     /// Calls `found` with each pair of start in `text` and form number whose grams agree.
@@ -57,12 +57,12 @@ struct Table {
     stride: usize,
     /// Index of the first entry with this hash plus one; 0 means none. Length [`HEADS`] or [`MANY_HEADS`].
     heads: Box<[u16]>,
-    entries: Vec<Entry>,
+    entries: Vec<GramEntry>,
 }
 
 impl Table {
     /// Builds the table of at most [`MAX_TABLE`] forms.
-    fn of(forms: &Forms, range: Range<usize>) -> Self {
+    fn build(forms: &Forms, range: Range<usize>) -> Self {
         let count = range.len();
         let of_table = || range.clone().map(|index| forms.get(index));
         let shortest = of_table().map(|form| form.core).min().unwrap_or(GRAM);
@@ -93,7 +93,7 @@ impl Table {
     fn insert(&mut self, form: usize, bytes: &[u8], offset: usize) {
         let gram = self.read(bytes, offset);
         let head = &mut self.heads[hash(gram, self.heads.len())];
-        self.entries.push(Entry { gram, form: form as u16, offset: offset as u16, next: *head });
+        self.entries.push(GramEntry { gram, form: form as u16, offset: offset as u16, next: *head });
         *head = self.entries.len() as u16;
     }
 
@@ -210,7 +210,7 @@ mod tests {
             .collect();
         let secrets: Vec<&[u8]> = secrets.iter().map(String::as_bytes).collect();
         let forms = Forms::derive(&secrets);
-        let grams = Grams::of(&forms);
+        let grams = Grams::build(&forms);
         assert_eq!((forms.len(), grams.0.len()), (secrets.len(), 2));
         for number in [0, MAX_TABLE - 1, MAX_TABLE, MAX_TABLE + 2] {
             let mut seen = false;
@@ -224,7 +224,7 @@ mod tests {
         for len in 1..40 {
             let secret: Vec<u8> = (0..len).map(|i| b'A' + i).collect();
             let forms = Forms::derive(&[&secret]);
-            let grams = Grams::of(&forms);
+            let grams = Grams::build(&forms);
             for offset in 0..100 {
                 let mut text = vec![b'.'; 160];
                 text[offset..offset + secret.len()].copy_from_slice(&secret);

@@ -6,9 +6,9 @@ use crate::gzip::{BadHeader, Header};
 
 /// The input does not match its coding.
 #[derive(Debug)]
-pub(crate) struct Bad;
+pub(crate) struct InvalidInput;
 
-impl From<BadHeader> for Bad {
+impl From<BadHeader> for InvalidInput {
     fn from(_: BadHeader) -> Self {
         Self
     }
@@ -44,7 +44,7 @@ impl Gunzip {
     }
 
     /// Returns the number of bytes written. Zero means that more input is needed.
-    pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, Bad> {
+    pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, InvalidInput> {
         loop {
             match &mut self.part {
                 Part::Header if self.header.read(input)? => self.part = Part::Body,
@@ -73,9 +73,9 @@ impl Gunzip {
         }
     }
 
-    fn next_member(&mut self, trailer: u64) -> Result<(), Bad> {
+    fn next_member(&mut self, trailer: u64) -> Result<(), InvalidInput> {
         if trailer != u64::from(self.crc.sum()) | u64::from(self.crc.amount()) << 32 {
-            return Err(Bad);
+            return Err(InvalidInput);
         }
         self.part = Part::Header;
         self.header = Header::new();
@@ -100,7 +100,7 @@ impl Inflate {
     }
 
     /// Returns the number of bytes written. Zero means that more input is needed.
-    pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, Bad> {
+    pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, InvalidInput> {
         loop {
             match self {
                 Self::Unknown(None) => {
@@ -122,7 +122,7 @@ impl Inflate {
                     return Ok(written);
                 }
                 Self::Ended if input.is_empty() => return Ok(0),
-                Self::Ended => return Err(Bad),
+                Self::Ended => return Err(InvalidInput),
             }
         }
     }
@@ -135,9 +135,13 @@ fn is_zlib(first: u8, second: u8) -> bool {
 }
 
 /// Returns the number of bytes written, and true if the stream ended.
-fn inflate(body: &mut Decompress, input: &mut &[u8], output: &mut [u8]) -> Result<(usize, bool), Bad> {
+fn inflate(
+    body: &mut Decompress,
+    input: &mut &[u8],
+    output: &mut [u8],
+) -> Result<(usize, bool), InvalidInput> {
     let (before_in, before_out) = (body.total_in(), body.total_out());
-    let status = body.decompress(input, output, FlushDecompress::None).map_err(|_| Bad)?;
+    let status = body.decompress(input, output, FlushDecompress::None).map_err(|_| InvalidInput)?;
     let read = usize::try_from(body.total_in() - before_in).expect("no more than the input");
     let written = usize::try_from(body.total_out() - before_out).expect("no more than the output");
     *input = &input[read..];

@@ -13,20 +13,21 @@
 //! | hex | 4 bytes | all lower or all upper case |
 //! | base64, base64url | 4 bytes | all three alignments, padded or not |
 //!
-//! Each of these is found plain, and also if any of its characters is escaped: percent (`%2F`, `%2f`, `+` for a
-//! space), JSON and JavaScript (`\"`, `\/`, `\n`, `\u002f`, `\x2F`, surrogate pairs), HTML (`&amp;`, `&#47;`,
-//! `&#x2F;`, with or without `;`). Each character may be escaped or not, and in a different spelling. Nested escapes
-//! (`%252F`, `\\\"`, `&amp;quot;`) are undone three levels deep, as is JSON inside HTML (`\&quot;`).
+//! Each of these is found plain, and also if any of its characters is escaped. The escapes are percent (`%2F`,
+//! `%2f`, `+` for a space), and those of JSON and JavaScript (`\"`, `\/`, `\n`, `\u002f`, `\x2F`, surrogate
+//! pairs). Others are those of HTML (`&amp;`, `&#47;`, `&#x2F;`, with or without `;`). Each character may be
+//! escaped or not, and in a different spelling. Nested escapes (`%252F`, `\\\"`, `&amp;quot;`) are undone three
+//! levels deep, as is JSON inside HTML (`\&quot;`).
 //!
-//! Each form of a secret of 8 bytes or more is also found with line breaks inside, at any width and with up to 64
-//! blanks before the next line. Line ends may be escaped too. If a hex or base64 form is broken after its first three
-//! characters or fewer, those characters stay.
+//! Each form of a secret of 8 bytes or more is also found with line breaks inside. The lines have any width, and
+//! up to 64 blanks before the next one. Line ends may be escaped too. If a hex or base64 form is broken after its
+//! first three characters or fewer, those characters stay.
 //!
-//! The base64 text of a PEM private key is searched for as a whole and line by line: in lines of 64 characters, and in
-//! the lines of the secret as given. Only the first 128 lines of a secret are searched for. If all forms together
-//! would exceed 4,095, as with eight such keys, some are left out: first the base64 of lines, then single lines, then
-//! the hex and base64 of a block's text. Every secret in all its forms and the plain text of every block are always
-//! searched for.
+//! The base64 text of a PEM private key is searched for as a whole and line by line. Lines are taken at 64
+//! characters, and in the lines of the secret as given. Only the first 128 lines of a secret are searched for. If
+//! all forms together would exceed 4,095, as with eight such keys, some are left out. First goes the base64 of
+//! lines, then single lines, then the hex and base64 of a block's text. Every secret in all its forms and the
+//! plain text of every block are always searched for.
 //!
 //! # Encodings that are not found
 //!
@@ -41,7 +42,6 @@ mod accept;
 mod base64;
 mod decoder;
 mod escape;
-mod forms;
 mod grams;
 mod gzip;
 mod inflate;
@@ -49,11 +49,12 @@ mod matching;
 mod needles;
 mod pem;
 mod scrubber;
+mod secret_variants;
 mod stage;
 mod tag;
 
 pub use accept::acceptable;
 pub use decoder::{DecodeError, Decoder, UnknownCoding};
-pub use forms::MIN_ENCODED_LEN;
 pub use needles::Needles;
 pub use scrubber::{Pieces, Scrubber};
+pub use secret_variants::MIN_ENCODED_LEN;

@@ -6,8 +6,8 @@ use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 use smallvec::SmallVec;
 
 use crate::escape::{Break, MAX_BREAK_LEN, MAX_ESCAPE_LEN, each_reading, is_lead, is_line_end, line_break};
-use crate::forms::{Forms, MIN_BEFORE_BREAK, SecretVariant};
 use crate::grams::Grams;
+use crate::secret_variants::{Forms, MIN_BEFORE_BREAK, SecretVariant};
 use zeroize::Zeroize;
 
 /// 16,384 bits, so that few pairs collide.
@@ -50,9 +50,9 @@ pub(crate) struct Matcher {
 }
 
 impl Matcher {
-    pub(crate) fn of(secrets: &[&[u8]]) -> Self {
+    pub(crate) fn compile(secrets: &[&[u8]]) -> Self {
         let forms = Forms::derive(secrets);
-        let grams = Grams::of(&forms);
+        let grams = Grams::build(&forms);
         let wraps = forms.iter().any(|form| form.wraps);
         let mut matcher = Self {
             grams,
@@ -102,14 +102,14 @@ impl Matcher {
                 add(&mut spans, (start, end));
             }
         }
-        let hold = if last { text.len() } else { self.hold(text) };
+        let hold = if last { text.len() } else { self.pending_from(text) };
         WindowMatches { spans, hold }
     }
 
     /// End of a window of `text` that contains all of every match that starts in its first `most` bytes.
     pub(crate) fn window(&self, text: &[u8], most: usize) -> usize {
         let mut end = most.min(text.len());
-        while end < text.len() && !self.is_empty() && self.hold(&text[..end]) < most {
+        while end < text.len() && !self.is_empty() && self.pending_from(&text[..end]) < most {
             // Growing steps ensure that few of them read all of a long match.
             end = (end + (end - most).max(FIRST_STEP)).min(text.len());
         }
@@ -212,8 +212,8 @@ impl Matcher {
     }
 
     /// The first offset of a possible match that continues after the end of the window.
-    fn hold(&self, text: &[u8]) -> usize {
-        let from = text.len().saturating_sub(self.reach(text));
+    fn pending_from(&self, text: &[u8]) -> usize {
+        let from = text.len().saturating_sub(self.max_match_length(text));
         let mut fuel = fuel_for(text);
         (from..text.len())
             .find(|at| self.may_start_at(text, *at) && self.match_at(text, *at, &mut fuel).cut_short)
@@ -222,7 +222,7 @@ impl Matcher {
 
     /// Maximum distance from the end of `text` at which an unfinished match can start. Each byte counts as one byte of
     /// a form. An escape is longer but also counts as one byte, and a line break counts as none.
-    fn reach(&self, text: &[u8]) -> usize {
+    fn max_match_length(&self, text: &[u8]) -> usize {
         const EXTRA: usize = MAX_ESCAPE_LEN + MAX_BREAK_LEN;
         let most = self.longest.saturating_mul(EXTRA);
         let mut reach = self.longest - 1;

@@ -26,7 +26,7 @@ impl Needles {
     /// Neither the length nor the number of secrets is limited. Only the lines and encodings of PEM keys are, over all
     /// of `secrets` (see the crate documentation).
     pub fn new(label: &str, secrets: &[&[u8]]) -> Self {
-        Self { label: label.to_owned(), wording: Wording::Tag, matcher: Matcher::of(secrets) }
+        Self { label: label.to_owned(), wording: Wording::Tag, matcher: Matcher::compile(secrets) }
     }
 
     /// Like [`Needles::new`], for text that people read: the replacement is ``[contains the secret of `<label>`]``.

@@ -4,7 +4,7 @@ use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use zstd::stream::raw::{DParameter, Decoder as Unzstd, InBuffer, Operation, OutBuffer};
 
-use crate::inflate::{Bad, Gunzip, Inflate};
+use crate::inflate::{Gunzip, Inflate, InvalidInput};
 
 /// 8 MiB, the window that RFC 9659 allows for the zstd content coding.
 const ZSTD_MAX_WINDOW_LOG: u32 = 23;
@@ -31,7 +31,7 @@ impl Coding {
     }
 
     /// Looks up a coding by its case-insensitive name (RFC 9110, section 8.4.1).
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let names = [
             ("gzip", Self::Gzip),
             ("x-gzip", Self::Gzip),
@@ -44,15 +44,15 @@ impl Coding {
 }
 
 /// The decoder of one coding, with its state.
-pub(crate) enum Stage {
+pub(crate) enum CodingDecoder {
     Gzip(Box<Gunzip>),
     Deflate(Inflate),
     Brotli { state: Box<Unbrotli>, ended: bool },
     Zstd { decoder: Unzstd<'static>, between_frames: bool },
 }
 
-impl Stage {
-    pub(crate) fn of(coding: Coding) -> Self {
+impl CodingDecoder {
+    pub(crate) fn new(coding: Coding) -> Self {
         match coding {
             Coding::Gzip => Self::Gzip(Box::new(Gunzip::new())),
             Coding::Deflate => Self::Deflate(Inflate::Unknown(None)),
@@ -84,12 +84,12 @@ impl Stage {
 
     /// Decodes from the front of `input` into `output`, at most one buffer full. Returns the number of bytes written;
     /// zero means that more input is needed.
-    pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, Bad> {
+    pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, InvalidInput> {
         match self {
             Self::Gzip(gunzip) => gunzip.run(input, output),
             Self::Deflate(inflate) => inflate.run(input, output),
             Self::Brotli { ended: true, .. } if input.is_empty() => Ok(0),
-            Self::Brotli { ended: true, .. } => Err(Bad),
+            Self::Brotli { ended: true, .. } => Err(InvalidInput),
             Self::Brotli { state, ended } => unbrotli(state, ended, input, output),
             Self::Zstd { decoder, between_frames } => unzstd(decoder, between_frames, input, output),
         }
@@ -101,7 +101,7 @@ fn unbrotli(
     ended: &mut bool,
     input: &mut &[u8],
     output: &mut [u8],
-) -> Result<usize, Bad> {
+) -> Result<usize, InvalidInput> {
     let (mut left, mut read) = (input.len(), 0);
     let (mut room, mut written, mut total) = (output.len(), 0, 0);
     let result = BrotliDecompressStream(
@@ -116,7 +116,7 @@ fn unbrotli(
     );
     *input = &input[read..];
     match result {
-        BrotliResult::ResultFailure => return Err(Bad),
+        BrotliResult::ResultFailure => return Err(InvalidInput),
         BrotliResult::ResultSuccess => *ended = true,
         BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => {}
     }
@@ -128,12 +128,12 @@ fn unzstd(
     between_frames: &mut bool,
     input: &mut &[u8],
     output: &mut [u8],
-) -> Result<usize, Bad> {
+) -> Result<usize, InvalidInput> {
     // A frame may end without output, followed by another one.
     while !input.is_empty() || !*between_frames {
         let mut source = InBuffer::around(input);
         let mut sink = OutBuffer::around(output);
-        let hint = decoder.run(&mut source, &mut sink).map_err(|_| Bad)?;
+        let hint = decoder.run(&mut source, &mut sink).map_err(|_| InvalidInput)?;
         let (read, written) = (source.pos(), sink.pos());
         *input = &input[read..];
         if read + written > 0 {

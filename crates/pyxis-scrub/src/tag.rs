@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::forms::Forms;
+use crate::secret_variants::Forms;
 
 /// Wording of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pyxis_core::auth::WithoutToken;
-use pyxis_core::secret::{BadEntry, SecretString, entered};
+use pyxis_core::secret::{BadEntry, SecretString, clean_input};
 use pyxis_signing::oauth1::Tokens;
 
 /// Prefix of every credential variable.
@@ -90,7 +90,7 @@ impl Credentials {
             let (name, tokens) = read(&variables, variable)?;
             if let Some((first, _)) = found.insert(name.clone(), (variable, tokens)) {
                 let (first, second) = (first.to_owned(), variable.clone());
-                return Err(EnvironmentError::Collision { first, second, name: shown(&name) });
+                return Err(EnvironmentError::Collision { first, second, name: environment_name(&name) });
             }
         }
         let stray = variables.keys().filter(|name| is_stray(name, &variables)).cloned().collect();
@@ -100,12 +100,12 @@ impl Credentials {
 
     /// Looks up a credential by name. Ignores case and treats `-` and `.` as `_`.
     pub(crate) fn find(&self, name: &str) -> Option<&Tokens> {
-        self.0.get(&fold(name))
+        self.0.get(&normalize_name(name))
     }
 
     /// All names, in lower case with `-`.
     pub fn names(&self) -> Vec<String> {
-        self.0.keys().map(|name| shown(name)).collect()
+        self.0.keys().map(|name| environment_name(name)).collect()
     }
 }
 
@@ -122,7 +122,7 @@ fn read(
     let value = |suffix: &str| {
         let variable = format!("{PREFIX}{name}{suffix}");
         match variables.get(&variable) {
-            Some(value) => match entered(value.expose()) {
+            Some(value) => match clean_input(value.expose()) {
                 Ok(meant) => Ok((variable, SecretString::new(meant.to_owned()))),
                 Err(error) => Err(EnvironmentError::Entry { variable, error }),
             },
@@ -147,7 +147,7 @@ fn read(
         token: value(TOKEN)?.1.clone(),
         token_secret: value(TOKEN_SECRET)?.1,
     };
-    Ok((fold(name), tokens))
+    Ok((normalize_name(name), tokens))
 }
 
 /// The part between prefix and suffix.
@@ -164,11 +164,11 @@ fn is_stray(variable: &str, variables: &BTreeMap<String, SecretString>) -> bool 
 }
 
 /// Normalizes all spellings of a credential name.
-fn fold(name: &str) -> String {
+fn normalize_name(name: &str) -> String {
     name.chars().map(|c| if matches!(c, '-' | '.') { '_' } else { c.to_ascii_uppercase() }).collect()
 }
 
-fn shown(folded: &str) -> String {
+fn environment_name(folded: &str) -> String {
     folded.to_ascii_lowercase().replace('_', "-")
 }
 

@@ -147,7 +147,7 @@ impl From<&Error> for Problem {
             Error::Unauthenticated => {
                 problem.with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
             }
-            Error::UnknownCredential { known } => problem.with("credentials", known.clone()),
+            Error::UnknownCredential { known } => problem.with_member("credentials", known.clone()),
             Error::MethodNotAllowed => problem.with_header(ALLOW, HeaderValue::from_static("GET, HEAD")),
             _ => problem,
         }

@@ -24,7 +24,8 @@ pub(crate) fn once<'a>(
 /// Headers for the target: all except the signer's own, connection headers, and those that the signature replaces.
 pub(crate) fn outgoing(sent: HeaderMap, authorization: HeaderValue) -> HeaderMap {
     let named = connection_tokens(&sent);
-    let mut headers = kept(sent, |name| !never_forwarded(name) && !named.iter().any(|token| token == name));
+    let mut headers =
+        retain_headers(sent, |name| !never_forwarded(name) && !named.iter().any(|token| token == name));
     headers.insert(AUTHORIZATION, authorization);
     headers
 }
@@ -33,7 +34,7 @@ pub(crate) fn outgoing(sent: HeaderMap, authorization: HeaderValue) -> HeaderMap
 /// set.
 pub(crate) fn incoming(answered: HeaderMap) -> HeaderMap {
     let named = connection_tokens(&answered);
-    kept(answered, |name| {
+    retain_headers(answered, |name| {
         name == TRAILER.as_str() || !(withheld(name) || named.iter().any(|token| token == name))
     })
 }
@@ -50,7 +51,7 @@ pub(crate) fn withheld(name: &str) -> bool {
 }
 
 /// Keeps the headers for which `keep` is true, in order. If that is all of them, nothing is moved.
-fn kept(headers: HeaderMap, keep: impl Fn(&str) -> bool) -> HeaderMap {
+fn retain_headers(headers: HeaderMap, keep: impl Fn(&str) -> bool) -> HeaderMap {
     let count = headers.keys().filter(|name| keep(name.as_str())).count();
     if count == headers.keys_len() {
         return headers;

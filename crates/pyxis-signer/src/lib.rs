@@ -87,7 +87,7 @@ impl Signer {
             known @ ("/" | "/health") => known,
             _ => UNMATCHED,
         };
-        let access = Access::begin(request.method(), RouteMetrics::of(route));
+        let access = Access::begin(request.method(), RouteMetrics::for_route(route));
         let answered = match request.uri().path() {
             "/" => forward::forward(&self.state, request).await,
             "/health" => health::health(&self.state, request.method()),

@@ -1,25 +1,25 @@
 //! EIP-712 typed data, hashed as Ethereum signers do. [`read`] reads data that a person is to sign; the pass that
-//! hashes it also lists every field. [`Hasher`] hashes credentials, and [`words`] hashes structures whose types are
+//! hashes it also lists every field. [`Hasher`] hashes credentials, and [`abi_words`] hashes structures whose types are
 //! known at compile time.
 //!
 //! Two rules beyond the standard ensure that the signer and the reader see the same data. The data has exactly the
 //! members that its types name, so nothing unsigned can be attached. Type and member names are plain words, so each
 //! type string has only one reading.
 
+pub mod abi_words;
 mod data;
 mod hasher;
 mod invalid;
 mod json;
 mod structs;
-pub mod words;
 
 use self::json::{JsonNumberText, Object};
 
+pub use self::abi_words::AbiWord;
 pub use self::data::{Members, TypedValue, integer};
 pub use self::hasher::{HashObserver, HashStep, Hasher};
 pub use self::invalid::Invalid;
 pub use self::structs::{DOMAIN, Types, hex};
-pub use self::words::Word;
 
 /// Maximum number of lines shown to a person. Longer data is refused, not truncated.
 const MAX_LINES: usize = 2000;
@@ -30,7 +30,7 @@ const MAX_TYPES: usize = 63;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedData {
     /// Hash to sign.
-    pub digest: Word,
+    pub digest: AbiWord,
     /// View for a person.
     pub shown: TypedDataView,
 }
@@ -70,18 +70,18 @@ pub fn read(json: &[u8]) -> Result<TypedData, Invalid> {
     let types = Types::parse(object("types")?, MAX_TYPES)?.with_domain_of(domain);
     let mut hasher = Hasher::new(&types, Lines::default());
     let (domain_hash, domain) =
-        shown(&mut hasher, DOMAIN, domain).map_err(|invalid| invalid.within("domain"))?;
-    let (message_hash, message) = shown(&mut hasher, primary, message)?;
-    let digest = words::signing_hash(domain_hash, message_hash);
+        hash_and_list(&mut hasher, DOMAIN, domain).map_err(|invalid| invalid.within("domain"))?;
+    let (message_hash, message) = hash_and_list(&mut hasher, primary, message)?;
+    let digest = abi_words::signing_hash(domain_hash, message_hash);
     let shown = TypedDataView { primary_type: primary.to_owned(), domain, message };
     Ok(TypedData { digest, shown })
 }
 
-fn shown(
+fn hash_and_list(
     hasher: &mut Hasher<'_, Lines>,
     name: &str,
     object: &Object,
-) -> Result<(Word, Vec<TypedField>), Invalid> {
+) -> Result<(AbiWord, Vec<TypedField>), Invalid> {
     let hash = hasher.hash_struct(name, object)?;
     Ok((hash, std::mem::take(&mut hasher.witness().fields)))
 }
@@ -105,7 +105,7 @@ impl Lines {
 }
 
 impl HashObserver<JsonNumberText> for Lines {
-    fn enter(&mut self, step: HashStep<'_>) {
+    fn enter_step(&mut self, step: HashStep<'_>) {
         self.before.push(self.path.len());
         match step {
             HashStep::Member(name) => {

@@ -92,7 +92,7 @@ pub struct BadPayload {
     pub detail: String,
 }
 
-fn bad(field: &'static str, detail: impl Into<String>) -> BadPayload {
+fn bad_payload(field: &'static str, detail: impl Into<String>) -> BadPayload {
     BadPayload { field, detail: detail.into() }
 }
 
@@ -124,7 +124,7 @@ impl SignRequest {
     /// Prepares the payload for a key of `algorithm`.
     pub fn prepare(&self, algorithm: Algorithm) -> Result<Prepared, BadPayload> {
         if self.algorithm != algorithm {
-            return Err(bad("algorithm", format!("the key is for {}", algorithm.as_str())));
+            return Err(bad_payload("algorithm", format!("the key is for {}", algorithm.as_str())));
         }
         let bytes = self.bytes()?;
         let (to_sign, view) = match self.format {
@@ -135,7 +135,8 @@ impl SignRequest {
             }
             Format::Eip712 => {
                 self.check_ethereum("eip712")?;
-                let typed = eip712::read(&bytes).map_err(|error| bad("payload", error.to_string()))?;
+                let typed =
+                    eip712::read(&bytes).map_err(|error| bad_payload("payload", error.to_string()))?;
                 (ToSign::Digest(typed.digest), View::Typed(typed.shown))
             }
         };
@@ -151,10 +152,11 @@ impl SignRequest {
         let payload = &self.payload;
         match self.encoding {
             Encoding::Utf8 => Ok(payload.as_bytes().to_vec()),
-            Encoding::Hex => hex::decode_either(payload)
-                .ok_or_else(|| bad("payload", "not an even number of hexadecimal digits, as encoding says")),
+            Encoding::Hex => hex::decode_either(payload).ok_or_else(|| {
+                bad_payload("payload", "not an even number of hexadecimal digits, as encoding says")
+            }),
             Encoding::Base64 => {
-                STANDARD.decode(payload).map_err(|_| bad("payload", "not base64, as encoding says"))
+                STANDARD.decode(payload).map_err(|_| bad_payload("payload", "not base64, as encoding says"))
             }
         }
     }
@@ -168,7 +170,7 @@ impl SignRequest {
             }
             Hash::None => {
                 let digest = <[u8; 32]>::try_from(bytes).map_err(|bytes| {
-                    bad(
+                    bad_payload(
                         "hash",
                         format!(
                             "none means that the payload is a digest of 32 bytes, but it has {}: name the hash to apply",
@@ -184,10 +186,10 @@ impl SignRequest {
 
     fn check_ethereum(&self, format: &str) -> Result<(), BadPayload> {
         if self.algorithm != Algorithm::Secp256k1 {
-            return Err(bad("format", format!("{format} is signed with secp256k1")));
+            return Err(bad_payload("format", format!("{format} is signed with secp256k1")));
         }
         if self.hash == Hash::Sha256 {
-            return Err(bad("hash", format!("{format} is hashed with keccak256")));
+            return Err(bad_payload("hash", format!("{format} is hashed with keccak256")));
         }
         Ok(())
     }
@@ -198,7 +200,7 @@ impl SignRequest {
         if plain.eq_ignore_ascii_case(actual) {
             return Ok(());
         }
-        Err(bad("digest", format!("the payload does not match its claimed hash; it is {actual}")))
+        Err(bad_payload("digest", format!("the payload does not match its claimed hash; it is {actual}")))
     }
 }
 

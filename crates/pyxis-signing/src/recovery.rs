@@ -1,12 +1,12 @@
-//! Recovers the signer of an ECDSA signature over secp256k1 in Ethereum's format: `r`, `s` and `v`, 65 bytes (SEC 1,
-//! section 4.1.6; the low `s` of EIP-2).
+//! Recovers the signer of an ECDSA signature over secp256k1 in Ethereum's format. That is `r`, `s` and `v`, 65
+//! bytes (SEC 1, section 4.1.6; the low `s` of EIP-2).
 
 use k256::ecdsa::VerifyingKey;
 use pyxis_core::address::EvmAddress;
 use secp256k1::Message;
 use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 
-use crate::eip712::words::{Word, keccak};
+use crate::eip712::abi_words::{AbiWord, keccak};
 
 /// Reason that a signature is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +44,7 @@ impl Signature {
     }
 
     /// Address whose key signed `hash`. `None` if no key can be recovered.
-    pub fn signer(&self, hash: &Word) -> Option<EvmAddress> {
+    pub fn signer(&self, hash: &AbiWord) -> Option<EvmAddress> {
         let key = self.0.recover_ecdsa(Message::from_digest(*hash)).ok()?;
         Some(address(&key.serialize_uncompressed()[1..]))
     }

@@ -155,8 +155,9 @@ fn squeezed(value: &str) -> String {
     value.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// S3 signs every path segment, even empty ones, decoded and then encoded once, so that characters a URL may leave
-/// unencoded (`$`) are encoded as well. Every other service removes empty segments and encodes the encoded path again.
+/// S3 signs every path segment, even empty ones, decoded and then encoded once. So characters a URL may leave
+/// unencoded (`$`) are encoded as well. Every other service removes empty segments and encodes the encoded path
+/// again.
 fn canonical_path(path: &str, as_it_is: bool) -> String {
     if as_it_is {
         return encoded_segments(path.split('/'), |segment| {

@@ -11,9 +11,9 @@ use crate::Error;
 const STEPS: i32 = 4096;
 
 /// The caller's side. Dropped when the caller stops waiting, for any reason.
-pub(super) struct Waiting(Arc<AtomicBool>);
+pub(super) struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Waiting {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -22,9 +22,9 @@ impl Drop for Waiting {
 /// The reader's side.
 pub(super) struct Abandoned(Arc<AtomicBool>);
 
-pub(super) fn pair() -> (Waiting, Abandoned) {
+pub(super) fn pair() -> (CancelOnDrop, Abandoned) {
     let flag = Arc::new(AtomicBool::new(false));
-    (Waiting(Arc::clone(&flag)), Abandoned(flag))
+    (CancelOnDrop(Arc::clone(&flag)), Abandoned(flag))
 }
 
 /// Runs `read` until its caller is gone. Then removes the handler, so that the next read on this connection is not

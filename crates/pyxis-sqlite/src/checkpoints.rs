@@ -81,7 +81,7 @@ pub(crate) struct Checkpoints {
 impl Checkpoints {
     /// Replaces SQLite's automatic checkpoints on the writer's connection. `works` becomes false if moved pages may not
     /// be on disk; after that, nothing may be written.
-    pub(crate) fn of(
+    pub(crate) fn install(
         writer: &mut Connection,
         mover: CheckpointWorker,
         works: Arc<AtomicBool>,
@@ -109,7 +109,7 @@ impl Checkpoints {
                 self.finish(writer, readers);
             }
         } else if self.running.is_none() && over >= 0 {
-            readers.let_go();
+            readers.release_all();
             self.running = self.begin();
             if self.running.is_none() {
                 self.finish(writer, readers);
@@ -139,13 +139,13 @@ impl Checkpoints {
             return;
         };
         self.mover = Some(mover);
-        told(outcome);
+        log_failure(outcome);
     }
 
     /// Moves the rest. Returns true if the log now restarts from its beginning.
     fn finish(&mut self, writer: &Connection, readers: &Readers) -> bool {
         let done = finish(writer, readers, &self.works).unwrap_or_else(|error| {
-            told(Err(error));
+            log_failure(Err(error));
             false
         });
         if done {
@@ -162,7 +162,7 @@ impl Checkpoints {
             self.join(thread);
         }
         if self.works.load(Ordering::Acquire) && self.finish(writer, readers) {
-            told(cut(writer, &self.works));
+            log_failure(truncate_log(writer, &self.works));
         }
     }
 
@@ -183,7 +183,7 @@ pub(crate) struct CheckpointWorker {
 
 impl CheckpointWorker {
     /// Creates a worker for the database at `path`, with its own connection.
-    pub(crate) fn of(
+    pub(crate) fn open(
         connection: Connection,
         path: &Path,
         observer: Arc<dyn DiskObserver>,
@@ -191,10 +191,10 @@ impl CheckpointWorker {
         let file = OpenOptions::new().write(true).open(path)?;
         // Never closed: if a process closes any descriptor of a file, it loses SQLite's locks on that file.
         let file = Box::leak(Box::new(file));
-        Ok(Self { observer, ..Self::by(connection, Box::new(|| file.sync_data())) })
+        Ok(Self { observer, ..Self::with_sync(connection, Box::new(|| file.sync_data())) })
     }
 
-    pub(crate) fn by(connection: Connection, sync: ToDisk) -> Self {
+    pub(crate) fn with_sync(connection: Connection, sync: ToDisk) -> Self {
         Self { connection, sync, observer: Arc::new(()) }
     }
 
@@ -204,7 +204,7 @@ impl CheckpointWorker {
         loop {
             let moved = checkpoint(&self.connection, PASSIVE, works)?.moved;
             // SQLite syncs only if nothing was added meanwhile. Otherwise the writer would have to sync, and wait.
-            (self.sync)().inspect_err(|error| lost(works, error))?;
+            (self.sync)().inspect_err(|error| report_failed_sync(works, error))?;
             let left = pages.load(Ordering::Relaxed).saturating_sub(moved);
             if left <= length.few() || left >= before || !works.load(Ordering::Acquire) {
                 return Ok(());
@@ -216,16 +216,16 @@ impl CheckpointWorker {
 
 /// Moves the rest. Returns true if the whole log is in the file and no one else still reads or moves it.
 fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<bool, Error> {
-    readers.let_go();
+    readers.release_all();
     let Log { pages, moved } = checkpoint(writer, PASSIVE, works)?;
     // Readers that started during the checkpoint may still use the log; new readers use the database file.
-    readers.let_go();
+    readers.release_all();
     Ok(pages >= 0 && moved == pages)
 }
 
 /// Truncates a log that is completely in the file. Writers are excluded meanwhile, so readers need no waiting: the
 /// writer's connection waits for no one.
-fn cut(writer: &Connection, works: &AtomicBool) -> Result<(), Error> {
+fn truncate_log(writer: &Connection, works: &AtomicBool) -> Result<(), Error> {
     checkpoint(writer, TRUNCATE, works).map(drop)
 }
 
@@ -241,7 +241,7 @@ fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) ->
         .query_row(how, (), |row| Ok(Log { pages: row.get(1)?, moved: row.get(2)? }))
         .inspect_err(|error| {
             if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_FSYNC) {
-                lost(works, error);
+                report_failed_sync(works, error);
             }
         })
         .map_err(Error::from)
@@ -249,12 +249,12 @@ fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) ->
 
 /// Handles a failed sync. A later sync would not report the pages left unwritten, and SQLite would overwrite the log
 /// that still holds them. The log is therefore kept until a restart, which moves all of it again.
-fn lost(works: &AtomicBool, error: &dyn std::fmt::Display) {
+fn report_failed_sync(works: &AtomicBool, error: &dyn std::fmt::Display) {
     works.store(false, Ordering::Release);
     tracing::error!(%error, "the database file may not be on disk: no writes until a restart");
 }
 
-fn told(outcome: Result<(), Error>) {
+fn log_failure(outcome: Result<(), Error>) {
     if let Err(error) = outcome {
         tracing::warn!(%error, "the WAL was not checkpointed");
     }

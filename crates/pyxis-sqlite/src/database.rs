@@ -52,9 +52,10 @@ impl Database {
         writer.pragma_update(None, "journal_size_limit", checkpoints::KEPT)?;
         writer.query_row("PRAGMA schema_version", (), |_| Ok(()))?;
         let durable = WalSync::open(&writer, path, Arc::clone(observer))?;
-        let mover = CheckpointWorker::of(connect(path)?, path, Arc::clone(observer))?;
+        let mover = CheckpointWorker::open(connect(path)?, path, Arc::clone(observer))?;
         let log_length = WalLimits::default();
-        let checkpoints = Checkpoints::of(&mut writer, mover, durable.health_flag(), log_length.clone())?;
+        let checkpoints =
+            Checkpoints::install(&mut writer, mover, durable.health_flag(), log_length.clone())?;
         let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
         let inline = Arc::new(Readers::new(inline));
         let long = Arc::new(Mutex::new(connect_reader(path)?));
@@ -87,7 +88,7 @@ impl Database {
 
     /// Returns an error if nothing can be written until a restart.
     pub fn check_writable(&self) -> Result<(), Error> {
-        self.writer.works()
+        self.writer.check_writable()
     }
 
     /// Runs a point read on the calling thread. It sees everything that was committed before, by any process.

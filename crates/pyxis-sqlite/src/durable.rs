@@ -2,8 +2,8 @@
 //!
 //! The writer commits without waiting for the disk. A thread syncs the write-ahead log and answers waiting callers
 //! while the writer continues. Each sync makes everything in the log durable, in order. A read may therefore see a
-//! commit a few hundred microseconds before it is durable. If acting on such a read would matter after a crash, write
-//! it down first and await that write: a commit is never durable without the earlier ones.
+//! commit a few hundred microseconds before it is durable. If acting on such a read would matter after a crash,
+//! write it down first and await that write. A commit is never durable without the earlier ones.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ pub fn release_idle_reads() {
     TELLS.set(true);
     KEEPS.with_borrow_mut(|slots| {
         for slot in slots.drain(..).filter_map(|slot| slot.upgrade()) {
-            locked(&slot).let_go();
+            locked(&slot).release();
         }
     });
 }
@@ -68,7 +68,7 @@ impl Readers {
     /// Runs a point read on the calling thread.
     pub(crate) fn read<T, E>(&self, read: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         let (_, mut reader) = self.free();
-        reader.let_go();
+        reader.release();
         read(&reader.connection)
     }
 
@@ -79,7 +79,7 @@ impl Readers {
         reader.prepare(self.commits(), slot);
         let outcome = read(&reader.connection);
         if outcome.is_err() {
-            reader.let_go();
+            reader.release();
         }
         outcome
     }
@@ -95,9 +95,9 @@ impl Readers {
     }
 
     /// Ends all kept transactions, so that the write-ahead log can be moved into the file and restarted.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn release_all(&self) {
         for slot in &self.slots {
-            locked(slot).let_go();
+            locked(slot).release();
         }
     }
 
@@ -122,7 +122,7 @@ impl Reader {
     fn prepare(&mut self, commits: u64, slot: &Arc<Mutex<Self>>) {
         let seen = |kept: &OpenRead| kept.commits == commits && kept.since.elapsed() < KEPT;
         if self.kept.as_ref().is_some_and(|kept| !seen(kept)) {
-            self.let_go();
+            self.release();
         }
         if self.kept.is_none() && TELLS.get() && control(&self.connection, "BEGIN").is_ok() {
             self.kept = Some(OpenRead { commits, since: Instant::now() });
@@ -130,7 +130,7 @@ impl Reader {
         }
     }
 
-    fn let_go(&mut self) {
+    fn release(&mut self) {
         if self.kept.take().is_some()
             && let Err(error) = control(&self.connection, "ROLLBACK")
             && !self.connection.is_autocommit()

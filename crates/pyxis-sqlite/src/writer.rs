@@ -17,7 +17,7 @@ use rusqlite::config::DbConfig;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use queue::{Entry, Queue};
+use queue::{Queue, QueuedJob};
 
 use crate::Error;
 use crate::checkpoints::Checkpoints;
@@ -83,7 +83,7 @@ pub struct Transaction {
 
 /// Sending side of the writer thread. The thread ends when it is dropped.
 pub(crate) struct Writer {
-    jobs: Sender<Entry>,
+    jobs: Sender<QueuedJob>,
     thread: JoinHandle<()>,
     works: Arc<AtomicBool>,
     patience: Duration,
@@ -109,8 +109,8 @@ impl Writer {
     }
 
     /// Returns an error if nothing can be written until a restart.
-    pub(crate) fn works(&self) -> Result<(), Error> {
-        works(&self.works)
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
+        check_flag(&self.works)
     }
 
     /// Ends the thread and waits until its connection is closed. Not done on drop: an open transaction uses the thread,
@@ -150,7 +150,7 @@ impl Writer {
         work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
         then: impl FnOnce(Result<T, E>) + Send + 'static,
     ) {
-        if let Err(refused) = self.jobs.send(Entry { job: Job::Work(telling(work, then)), deadline }) {
+        if let Err(refused) = self.jobs.send(QueuedJob { job: Job::Work(telling(work, then)), deadline }) {
             refused.0.job.refuse(Error::Closed);
         }
     }
@@ -168,7 +168,7 @@ impl Writer {
     /// Reserves the thread for an interactive transaction, until `deadline`.
     pub(crate) async fn begin(&self, deadline: Instant) -> Result<Transaction, Error> {
         let (answer, begun) = oneshot::channel();
-        self.hand_over(Entry { job: Job::Begin(answer), deadline })?;
+        self.hand_over(QueuedJob { job: Job::Begin(answer), deadline })?;
         received(begun).await
     }
 
@@ -182,10 +182,10 @@ impl Writer {
     }
 
     fn submit(&self, job: Job) -> Result<(), Error> {
-        self.hand_over(Entry { job, deadline: Instant::now() + self.patience })
+        self.hand_over(QueuedJob { job, deadline: Instant::now() + self.patience })
     }
 
-    fn hand_over(&self, entry: Entry) -> Result<(), Error> {
+    fn hand_over(&self, entry: QueuedJob) -> Result<(), Error> {
         self.jobs.send(entry).map_err(|_| Error::Closed)
     }
 }
@@ -213,11 +213,11 @@ impl Transaction {
 
     /// Commits. `then` is called on another thread once that is durable, even if the caller stops waiting.
     pub async fn commit(self, then: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-        self.commit_ahead(then)?.await
+        self.commit_pipelined(then)?.await
     }
 
     /// Like [`commit`](Self::commit), but the next transaction may begin before this one is durable.
-    pub fn commit_ahead(
+    pub fn commit_pipelined(
         self,
         then: impl FnOnce() + Send + 'static,
     ) -> Result<impl Future<Output = Result<(), Error>> + Send + 'static, Error> {
@@ -265,7 +265,7 @@ fn serve(
     let works = durable.health_flag();
     let place =
         WriterContext { connection: &connection, readers: &readers, durable: &durable, works: &works };
-    while let Some(Entry { job, deadline }) = queue.next() {
+    while let Some(QueuedJob { job, deadline }) = queue.next() {
         match job {
             Job::Aside(step) => place.step_aside(step),
             Job::Begin(answer) => place.run_transaction(answer, deadline, &mut queue),
@@ -289,7 +289,7 @@ fn serve(
     }
 }
 
-fn works(flag: &AtomicBool) -> Result<(), Error> {
+fn check_flag(flag: &AtomicBool) -> Result<(), Error> {
     if flag.load(Ordering::Acquire) { Ok(()) } else { Err(Error::Closed) }
 }
 
@@ -304,14 +304,14 @@ struct WriterContext<'c> {
 
 /// Callers waiting for a commit.
 #[derive(Default)]
-struct Waiting {
+struct PendingCallbacks {
     for_disk: Vec<SyncCallback>,
     for_commit: Vec<SyncCallback>,
 }
 
-impl Waiting {
+impl PendingCallbacks {
     /// Executes a job, unless it needs the thread exclusively; then the job is returned.
-    fn take(&mut self, job: Job, connection: &Connection) -> Option<Job> {
+    fn execute_job(&mut self, job: Job, connection: &Connection) -> Option<Job> {
         match job {
             Job::Work(work) => self.for_disk.push(work(Ok(connection))),
             Job::Relaxed(work) => self.for_commit.push(work(Ok(connection))),
@@ -336,11 +336,11 @@ impl WriterContext<'_> {
             first.refuse(error);
             return;
         }
-        let mut waiting = Waiting::default();
-        let mut next = Some(Entry { job: first, deadline });
-        while let Some(Entry { job, deadline }) = next {
-            if let Some(job) = waiting.take(job, self.connection) {
-                queue.put_back(Entry { job, deadline });
+        let mut waiting = PendingCallbacks::default();
+        let mut next = Some(QueuedJob { job: first, deadline });
+        while let Some(QueuedJob { job, deadline }) = next {
+            if let Some(job) = waiting.execute_job(job, self.connection) {
+                queue.put_back(QueuedJob { job, deadline });
                 break;
             }
             // If the engine rolled back on its own (full disk), the transaction is over, so stop.
@@ -363,7 +363,7 @@ impl WriterContext<'_> {
         let mut pause = Duration::from_millis(1);
         loop {
             // No write is better than one that only appears to be safe.
-            works(self.works)?;
+            check_flag(self.works)?;
             match control(self.connection, "BEGIN IMMEDIATE") {
                 Err(error) if is_busy(&error) => {}
                 begun => return Ok(begun?),

@@ -89,7 +89,7 @@ pub async fn list(
     user: Option<UserId>,
 ) -> Result<Vec<AccessTokenRow>, StoreError> {
     let query = sql(concat!("SELECT ", token_columns!(), " FROM access_tokens WHERE workspace_id = $1"));
-    let query = query.bind(workspace).push_if(" AND user_id = ?", user).then(" ORDER BY id DESC");
+    let query = query.bind(workspace).push_if(" AND user_id = ?", user).append(" ORDER BY id DESC");
     executor.all(query).await
 }
 

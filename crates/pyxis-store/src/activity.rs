@@ -269,7 +269,7 @@ pub async fn end_run(tx: &mut Tx, run: Run, mark: &str, world: i64) -> Result<bo
 }
 
 /// The state recorded by [`end_run`]. `None` if no run has finished since the last one began.
-pub async fn mark(executor: impl Executor) -> Result<Option<String>, StoreError> {
+pub async fn read_run_state(executor: impl Executor) -> Result<Option<String>, StoreError> {
     let found: Option<(String,)> = executor.optional(sql("SELECT mark FROM activity_state")).await?;
     Ok(found.map(|(mark,)| mark).filter(|mark| !mark.is_empty()))
 }

@@ -26,7 +26,7 @@ pub async fn ensure(
 pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, address: EvmAddress) -> Result<bool, StoreError> {
     let find = sql("SELECT since_at FROM holders WHERE workspace_id = $1 AND address = $2");
     let query = find.bind(workspace).bind(address);
-    let query = if tx.is_sqlite() { query } else { query.then(" FOR UPDATE") };
+    let query = if tx.is_sqlite() { query } else { query.append(" FOR UPDATE") };
     Ok(tx.optional::<(UnixMillis,)>(query).await?.is_some())
 }
 
@@ -43,8 +43,8 @@ pub async fn lock_known(
     let engine = tx.engine();
     let query = sql("SELECT address FROM holders WHERE workspace_id = $1");
     // In address order, the order in which everyone locks them.
-    let query = query.bind(workspace).and_in(engine, "address", addresses).then(" ORDER BY address");
-    let query = if tx.is_sqlite() { query } else { query.then(" FOR UPDATE") };
+    let query = query.bind(workspace).and_in(engine, "address", addresses).append(" ORDER BY address");
+    let query = if tx.is_sqlite() { query } else { query.append(" FOR UPDATE") };
     let found = tx.all(query).await?;
     Ok(found.into_iter().map(|(address,)| address).collect())
 }
@@ -61,7 +61,7 @@ pub async fn is_known(
 }
 
 /// Those of the given addresses that ever had a Stamp. At most a few thousand at once.
-pub async fn known(
+pub async fn filter_known(
     executor: impl Executor,
     workspace: WorkspaceId,
     addresses: &[EvmAddress],
@@ -105,7 +105,7 @@ pub async fn without_score(
     .bind(workspace)
     .bind(scorer)
     .push_if(" AND address > ?", after)
-    .then(" ORDER BY address")
+    .append(" ORDER BY address")
     .limit(limit);
     let found = executor.all(query).await?;
     Ok(found.into_iter().map(|(address,)| address).collect())

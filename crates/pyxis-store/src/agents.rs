@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
 
-use crate::db::{Bind, Rows, fold, row, sql};
+use crate::db::{Bind, Rows, normalize_name, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
@@ -92,7 +92,7 @@ pub async fn insert(tx: &mut Tx, new: &NewAgent, credentials: &[CredentialId]) -
     .bind(new.id)
     .bind(new.workspace_id)
     .bind(&new.name)
-    .bind(fold(&new.name))
+    .bind(normalize_name(&new.name))
     .bind(&new.key_hash)
     .bind(&new.key_hint)
     .bind(new.rate_limit_per_hour)
@@ -124,7 +124,7 @@ pub async fn find_by_name(
         agent_columns!(),
         " FROM agents WHERE workspace_id = $1 AND name_folded = $2"
     ));
-    executor.optional(query.bind(workspace).bind(fold(name))).await
+    executor.optional(query.bind(workspace).bind(normalize_name(name))).await
 }
 
 /// The agent with this key hash, disabled or not. The key determines the workspace.
@@ -149,7 +149,7 @@ pub async fn update(
     id: AgentId,
     change: AgentChange,
 ) -> Result<bool, StoreError> {
-    let folded = change.name.as_deref().map(fold);
+    let folded = change.name.as_deref().map(normalize_name);
     let all = change.scope.as_ref().map(|scope| *scope == CredentialScope::All);
     let query = sql("UPDATE agents SET id = id")
         .push_if(", name = ?", change.name)

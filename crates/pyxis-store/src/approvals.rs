@@ -321,7 +321,7 @@ pub async fn find_for_update(
         approval_columns!(),
         " FROM approvals WHERE workspace_id = $1 AND txn_id = $2"
     ));
-    tx.optional(query.bind(workspace).bind(txn).then(lock)).await
+    tx.optional(query.bind(workspace).bind(txn).append(lock)).await
 }
 
 /// The approval, if this agent requested it.

@@ -189,7 +189,7 @@ impl AuditRecord {
         put_int(out, Some(seq));
         put_int(out, Some(self.at.0));
         put_id(out, self.workspace_id.as_ref());
-        put_text(out, Some(self.event.stored()));
+        put_text(out, Some(self.event.as_stored()));
         put_int(out, self.ref_seq);
         put_display(out, &self.actor);
         put_text(out, Some(&self.actor_name));

@@ -63,7 +63,7 @@ pub async fn ensure(executor: impl Executor, clocks: &[ClockRow]) -> Result<(), 
 
 /// Sets the kind of a clock. Returns true if the clock has that kind now. A clock that was already used keeps its kind;
 /// it is used once an answer or a registry change refers to one of its blocks.
-pub async fn settle(
+pub async fn set_kind(
     executor: impl Executor,
     network: &NetworkName,
     kind: ClockKind,
@@ -95,7 +95,7 @@ pub async fn list(executor: impl Executor) -> Result<Vec<ClockRow>, StoreError> 
 /// All clocks, locked until the transaction ends. No one else changes the registry or seals a height meanwhile.
 pub async fn lock(tx: &mut Tx) -> Result<Vec<ClockRow>, StoreError> {
     let query = sql(concat!("SELECT ", clock_columns!(), " FROM block_clocks ORDER BY network"));
-    let query = if tx.is_sqlite() { query } else { query.then(" FOR UPDATE") };
+    let query = if tx.is_sqlite() { query } else { query.append(" FOR UPDATE") };
     tx.all(query).await
 }
 

@@ -52,7 +52,7 @@ pub async fn insert(executor: impl Executor, new: &CeremonyRow) -> Result<(), St
 }
 
 /// Takes a ceremony permanently, whatever its result. Only one of several callers gets it, and none after its expiry.
-pub async fn take(
+pub async fn consume(
     executor: impl Executor,
     id: CeremonyId,
     now: UnixMillis,

@@ -119,14 +119,14 @@ pub async fn claim(
     // claimed, could deadlock.
     let query = match executor.engine() {
         Engine::Sqlite => query,
-        Engine::Postgres => query.then(" FOR UPDATE SKIP LOCKED"),
+        Engine::Postgres => query.append(" FOR UPDATE SKIP LOCKED"),
     };
-    executor.returning(query.then(concat!(") RETURNING ", chat_message_columns!()))).await
+    executor.returning(query.append(concat!(") RETURNING ", chat_message_columns!()))).await
 }
 
 /// Records that a message now shows `state`, as `message_ref`. It is due again immediately if another state is desired
 /// by now, or if the claim no longer equals `claimed` from [`claim`].
-pub async fn shown(
+pub async fn record_shown(
     executor: impl Executor,
     claimed: &ChatMessageRow,
     state: ApprovalState,
@@ -260,7 +260,7 @@ pub async fn revive(
 
 /// Moves the messages of a chat to its replacement. Pending ones are posted there; decided ones stay as they are.
 /// Returns their number.
-pub async fn moved(
+pub async fn rename_chat(
     executor: impl Executor,
     workspace: WorkspaceId,
     platform: ChatPlatform,

@@ -228,7 +228,7 @@ struct Parts<'s> {
 }
 
 impl<'s> Parts<'s> {
-    fn of(sealed: &'s Sealed) -> Result<Self, CipherError> {
+    fn parse(sealed: &'s Sealed) -> Result<Self, CipherError> {
         let (header, ciphertext) = sealed.0.split_at_checked(HEADER).ok_or(CipherError::Malformed)?;
         let (number, nonce) = header[1..].split_at(4);
         match (header[0], number.try_into(), nonce.try_into()) {
@@ -266,7 +266,7 @@ mod tests {
         let key = CipherKey(Secret::new(bytes(&entropy)));
         let aad = Aad { table: "credentials", column: "sealed_secret", row: "w/1".to_owned() };
         let sealed = key.seal(7, &entropy, &aad, b"hunter2");
-        let parts = Parts::of(&sealed).unwrap();
+        let parts = Parts::parse(&sealed).unwrap();
         assert_eq!(parts.number, 7);
         assert_eq!(key.open(&aad, &parts).unwrap().expose(), b"hunter2");
         let other = Aad { row: "w/2".to_owned(), ..aad.clone() };
@@ -274,8 +274,8 @@ mod tests {
         for position in [HEADER, sealed.len() - 1] {
             let mut changed = sealed.clone();
             changed.0[position] ^= 1;
-            assert!(matches!(key.open(&aad, &Parts::of(&changed).unwrap()), Err(CipherError::Rejected)));
+            assert!(matches!(key.open(&aad, &Parts::parse(&changed).unwrap()), Err(CipherError::Rejected)));
         }
-        assert!(matches!(Parts::of(&Sealed(vec![LAYOUT; 5])), Err(CipherError::Malformed)));
+        assert!(matches!(Parts::parse(&Sealed(vec![LAYOUT; 5])), Err(CipherError::Malformed)));
     }
 }

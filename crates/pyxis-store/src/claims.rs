@@ -54,7 +54,7 @@ pub async fn lock<'a>(
 }
 
 /// Claims on the given nullifiers in a scorer, including expired ones.
-pub async fn of(
+pub async fn list_for(
     executor: impl Executor,
     workspace: WorkspaceId,
     scorer: ScorerId,
@@ -91,7 +91,7 @@ pub async fn in_every_scorer(
 ) -> Result<Vec<HeldClaim>, StoreError> {
     let mut found = Vec::new();
     for ScorerRow { id: scorer, .. } in scorers::list(&mut *tx, workspace).await? {
-        let claims = of(&mut *tx, workspace, scorer, nullifiers).await?;
+        let claims = list_for(&mut *tx, workspace, scorer, nullifiers).await?;
         found.extend(claims.into_iter().map(|claim| HeldClaim { scorer, claim }));
     }
     Ok(found)
@@ -99,7 +99,7 @@ pub async fn in_every_scorer(
 
 /// Takes or extends claims. Returns true if all succeeded. An active claim of another address is left unchanged; on
 /// false, roll back and settle again.
-pub async fn take(
+pub async fn claim_or_extend(
     tx: &mut Tx,
     workspace: WorkspaceId,
     scorer: ScorerId,

@@ -5,7 +5,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 
 use crate::cipher::{Aad, Sealed};
-use crate::db::{Bind, Rows, fold, readable, row, sql};
+use crate::db::{Bind, Rows, normalize_name, readable, row, sql};
 use crate::{Executor, StoreError};
 
 row! {
@@ -114,7 +114,7 @@ pub async fn insert(executor: impl Executor, new: &NewCredential) -> Result<(), 
     .bind(new.id)
     .bind(new.workspace_id)
     .bind(&new.name)
-    .bind(fold(&new.name))
+    .bind(normalize_name(&new.name))
     .bind(&new.description)
     .bind(new.connector)
     .bind(&new.api_base)
@@ -152,7 +152,7 @@ pub async fn find_by_name(
         credential_columns!(),
         " FROM credentials WHERE workspace_id = $1 AND name_folded = $2"
     ));
-    executor.optional(query.bind(workspace).bind(fold(name))).await
+    executor.optional(query.bind(workspace).bind(normalize_name(name))).await
 }
 
 /// Credentials of a workspace, by name.
@@ -173,7 +173,7 @@ pub async fn update(
     change: CredentialChange,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let folded = change.name.as_deref().map(fold);
+    let folded = change.name.as_deref().map(normalize_name);
     let query = sql("UPDATE credentials SET updated_at = $1")
         .bind(now)
         .push_if(", name = ?", change.name)

@@ -73,7 +73,7 @@ pub(crate) async fn insert(executor: impl Executor, query: SqlQuery) -> Result<(
 }
 
 /// Normalizes a name or email address for comparison.
-pub fn fold(name: &str) -> String {
+pub fn normalize_name(name: &str) -> String {
     name.trim().to_lowercase()
 }
 

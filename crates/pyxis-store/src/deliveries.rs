@@ -192,7 +192,7 @@ pub async fn list(
         .push_if(" AND txn_id = ?", filter.txn)
         .push_if(" AND event = ?", filter.event)
         .push_if(" AND id < ?", filter.before)
-        .then(" ORDER BY id DESC")
+        .append(" ORDER BY id DESC")
         .limit(limit);
     Ok(readable(executor.all(query).await?))
 }

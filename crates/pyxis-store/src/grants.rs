@@ -147,7 +147,7 @@ pub async fn list(
     if let Some((at, id)) = page.before {
         query = query.push(" AND (created_at, id) < (?", at).push(", ?)", id);
     }
-    let query = query.then(" ORDER BY created_at DESC, id DESC").limit(page.limit);
+    let query = query.append(" ORDER BY created_at DESC, id DESC").limit(page.limit);
     Ok(readable(executor.all(query).await?))
 }
 

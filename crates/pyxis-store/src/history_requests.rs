@@ -88,7 +88,7 @@ pub async fn list(
 ) -> Result<Vec<HistoryRequestRow>, StoreError> {
     let query =
         sql(concat!("SELECT ", history_request_columns!(), " FROM history_requests WHERE workspace_id = $1"));
-    executor.all(query.bind(workspace).push_if(" AND state = ?", state).then(" ORDER BY id DESC")).await
+    executor.all(query.bind(workspace).push_if(" AND state = ?", state).append(" ORDER BY id DESC")).await
 }
 
 /// Decides a pending request and, if approved, lets its key read history. Returns the key, or `None` if there is no

@@ -155,7 +155,7 @@ pub async fn release(
 }
 
 /// Records that the request was sent but its outcome is lost. Returns true if it was in progress.
-pub async fn lose(
+pub async fn mark_outcome_unknown(
     executor: impl Executor,
     workspace: WorkspaceId,
     agent: AgentId,

@@ -69,7 +69,7 @@ pub async fn due(
     let (workspace, provider) = of.unzip();
     let query = query.bind(now).push_if(" AND workspace_id = ?", workspace);
     let query = query.push_if(" AND provider = ?", provider);
-    executor.all(query.then(" ORDER BY check_at, workspace_id, provider, address").limit(limit)).await
+    executor.all(query.append(" ORDER BY check_at, workspace_id, provider, address").limit(limit)).await
 }
 
 /// Moves the next check of a Stamp, if it was neither checked nor issued again since it was read.

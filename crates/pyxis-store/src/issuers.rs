@@ -44,14 +44,18 @@ pub async fn is_listed(
 }
 
 /// Those of the given issuers that are trusted. None of them can be removed until the transaction ends.
-pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, dids: &[String]) -> Result<Vec<String>, StoreError> {
+pub async fn lock_trusted(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    dids: &[String],
+) -> Result<Vec<String>, StoreError> {
     if dids.is_empty() {
         return Ok(Vec::new());
     }
     let engine = tx.engine();
     let query = sql("SELECT did FROM issuers WHERE workspace_id = $1");
-    let query = query.bind(workspace).and_in(engine, "did", dids).then(" ORDER BY did");
-    let query = if tx.is_sqlite() { query } else { query.then(" FOR KEY SHARE") };
+    let query = query.bind(workspace).and_in(engine, "did", dids).append(" ORDER BY did");
+    let query = if tx.is_sqlite() { query } else { query.append(" FOR KEY SHARE") };
     let found = tx.all(query).await?;
     Ok(found.into_iter().map(|(did,)| did).collect())
 }

@@ -99,7 +99,7 @@ use tokio::time::Instant;
 
 use db::Backend;
 pub use db::postgres::long_work;
-pub use db::{Committing, Executor, Tx, fold};
+pub use db::{Committing, Executor, Tx, normalize_name};
 pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
 pub use page::Page;
@@ -320,8 +320,8 @@ impl Store {
         Instant::now() + self.inner.patience
     }
 
-    /// Announces millions of writes. SQLite's log may then grow to 512 MiB before a checkpoint, and to 2 GiB during
-    /// one, so that frequently changed pages are moved less often. The writer's cache grows, too.
+    /// Announces millions of writes. SQLite's log may then grow to 512 MiB before a checkpoint, and to 2 GiB
+    /// during one. So frequently changed pages are moved less often. The writer's cache grows, too.
     pub async fn begin_bulk_load(&self) -> Result<(), StoreError> {
         match &self.inner.backend {
             Backend::Sqlite(database) => Ok(database.begin_bulk_load().await?),
@@ -369,7 +369,7 @@ impl Store {
         &self.inner.timeline
     }
 
-    pub(crate) fn heads(&self) -> &scores::KeyCache {
+    pub(crate) fn key_cache(&self) -> &scores::KeyCache {
         &self.inner.heads
     }
 }

@@ -83,7 +83,7 @@ pub async fn page(
         " FROM listed_addresses WHERE workspace_id = $1 AND provider = $2"
     ));
     let query = query.bind(workspace).bind(list).push_if(" AND address > ?", after);
-    executor.all(query.then(" ORDER BY address").limit(limit)).await
+    executor.all(query.append(" ORDER BY address").limit(limit)).await
 }
 
 /// Those of the given addresses that are on a list. At most a few thousand at once.
@@ -103,7 +103,7 @@ pub async fn among(
 }
 
 /// True if an address is on a list. It stays there until the transaction ends.
-pub async fn hold(
+pub async fn lock_listed(
     tx: &mut Tx,
     workspace: WorkspaceId,
     list: &StampName,
@@ -112,6 +112,6 @@ pub async fn hold(
     let query = sql("SELECT listed_at FROM listed_addresses \
          WHERE workspace_id = $1 AND provider = $2 AND address = $3");
     let query = query.bind(workspace).bind(list).bind(address);
-    let query = if tx.is_sqlite() { query } else { query.then(" FOR SHARE") };
+    let query = if tx.is_sqlite() { query } else { query.append(" FOR SHARE") };
     Ok(tx.optional::<(UnixMillis,)>(query).await?.is_some())
 }

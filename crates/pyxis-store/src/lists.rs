@@ -69,12 +69,12 @@ pub enum Direction {
 
 /// A value by which rows of a list of `R` can be sorted. Only this crate creates them.
 pub struct SortKey<R> {
-    key: Key,
+    key: ColumnKey,
     list: PhantomData<fn() -> R>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Key {
+enum ColumnKey {
     Text(&'static str),
     Exact(&'static str),
     Number(&'static str),
@@ -89,35 +89,35 @@ impl<R> Clone for SortKey<R> {
 impl<R> Copy for SortKey<R> {}
 
 impl<R> SortKey<R> {
-    const fn new(key: Key) -> Self {
+    const fn new(key: ColumnKey) -> Self {
         Self { key, list: PhantomData }
     }
 
     /// Text, sorted by code point, ignoring the case of ASCII letters.
     pub(crate) const fn text(expression: &'static str) -> Self {
-        Self::new(Key::Text(expression))
+        Self::new(ColumnKey::Text(expression))
     }
 
     /// Text, sorted by code point: folded names and ids.
     pub(crate) const fn exact(expression: &'static str) -> Self {
-        Self::new(Key::Exact(expression))
+        Self::new(ColumnKey::Exact(expression))
     }
 
     /// A number, time or boolean.
     pub(crate) const fn number(expression: &'static str) -> Self {
-        Self::new(Key::Number(expression))
+        Self::new(ColumnKey::Number(expression))
     }
 
     fn append(self, query: SqlQuery, engine: Engine, direction: Direction) -> SqlQuery {
         // The collation of the database could ignore punctuation and differ between installations.
         let (start, expression, end) = match (self.key, engine) {
-            (Key::Text(text), Engine::Sqlite) => ("lower(", text, ")"),
-            (Key::Text(text), Engine::Postgres) => ("lower((", text, ") COLLATE \"C\")"),
-            (Key::Exact(text), Engine::Postgres) => ("(", text, ") COLLATE \"C\""),
-            (Key::Exact(text), Engine::Sqlite) | (Key::Number(text), _) => ("", text, ""),
+            (ColumnKey::Text(text), Engine::Sqlite) => ("lower(", text, ")"),
+            (ColumnKey::Text(text), Engine::Postgres) => ("lower((", text, ") COLLATE \"C\")"),
+            (ColumnKey::Exact(text), Engine::Postgres) => ("(", text, ") COLLATE \"C\""),
+            (ColumnKey::Exact(text), Engine::Sqlite) | (ColumnKey::Number(text), _) => ("", text, ""),
         };
-        let query = query.then(start).then(expression).then(end);
-        query.then(match direction {
+        let query = query.append(start).append(expression).append(end);
+        query.append(match direction {
             Direction::Ascending => " ASC NULLS FIRST",
             Direction::Descending => " DESC NULLS LAST",
         })
@@ -145,20 +145,20 @@ impl<'a, R> Slice<'a, R> {
 }
 
 /// A list of `R`.
-pub struct List<R> {
+pub struct ListSpec<R> {
     columns: &'static str,
     rows: SqlQuery,
     searched: &'static [&'static str],
     identity: (SortKey<R>, Direction),
 }
 
-impl<R> Clone for List<R> {
+impl<R> Clone for ListSpec<R> {
     fn clone(&self) -> Self {
         Self { rows: self.rows.clone(), ..*self }
     }
 }
 
-impl<R: Item> List<R> {
+impl<R: Item> ListSpec<R> {
     /// A list of `columns`, which have no parameters, from `rows`: ` FROM … WHERE …`, whose parameters are bound next.
     /// A search looks at the expressions in `searched`. `identity` is unique; it orders rows that are equal otherwise.
     pub(crate) fn new(
@@ -179,7 +179,7 @@ impl<R: Item> List<R> {
     ) -> Self {
         self.rows = match values {
             None => self.rows,
-            Some(none) if none.is_empty() => self.rows.then(" AND FALSE"),
+            Some(none) if none.is_empty() => self.rows.append(" AND FALSE"),
             Some(values) => self.rows.and_in(engine, column, values),
         };
         self
@@ -200,7 +200,7 @@ impl<R: Item> List<R> {
     /// The list, or an empty one unless its reader `may` see it.
     #[must_use]
     pub fn visible_if(self, may: bool) -> Self {
-        if may { self } else { Self { rows: self.rows.then(" AND FALSE"), ..self } }
+        if may { self } else { Self { rows: self.rows.append(" AND FALSE"), ..self } }
     }
 
     /// Number of rows with the text.
@@ -214,9 +214,9 @@ impl<R: Item> List<R> {
     pub async fn read(&self, executor: impl Executor, slice: &Slice<'_, R>) -> Result<Vec<R>, StoreError> {
         let engine = executor.engine();
         let found = self.rows.contains(engine, self.searched, slice.search).selecting(self.columns);
-        let mut query = found.then(" ORDER BY ");
+        let mut query = found.append(" ORDER BY ");
         for (key, direction) in slice.order {
-            query = key.append(query, engine, *direction).then(", ");
+            query = key.append(query, engine, *direction).append(", ");
         }
         let (identity, direction) = self.identity;
         let query = identity.append(query, engine, direction).limit(slice.limit);

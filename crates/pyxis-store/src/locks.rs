@@ -43,7 +43,7 @@ pub(crate) async fn hold<'a>(
     let keys = Value::List(keys.into_iter().map(Bind::bind).collect());
     let text = "SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock(keys.key) \
          FROM unnest(CAST($2 AS BIGINT[])) AS keys (key)";
-    tx.execute_each(text.into(), vec![vec![whole(kind, workspace).bind(), keys]]).await?;
+    tx.execute_each(text.into(), vec![vec![kind_key(kind, workspace).bind(), keys]]).await?;
     Ok(())
 }
 
@@ -69,13 +69,13 @@ async fn lock_whole(
     workspace: WorkspaceId,
 ) -> Result<(), StoreError> {
     if !tx.is_sqlite() {
-        tx.execute_each(text.into(), vec![vec![whole(kind, workspace).bind()]]).await?;
+        tx.execute_each(text.into(), vec![vec![kind_key(kind, workspace).bind()]]).await?;
     }
     Ok(())
 }
 
 /// Lock key for all values of a kind.
-fn whole(kind: &str, workspace: WorkspaceId) -> i64 {
+fn kind_key(kind: &str, workspace: WorkspaceId) -> i64 {
     first_bytes(Sha256::new_with_prefix(format!("pyxis all of {kind} {workspace}")))
 }
 

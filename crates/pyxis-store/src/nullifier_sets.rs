@@ -44,15 +44,15 @@ impl Sets {
         names.into_iter().cloned().collect()
     }
 
-    /// Replaces a Stamp's nullifiers by the names of their sets, as [`pyxis_core::score::settle`] expects.
+    /// Replaces a Stamp's nullifiers by the names of their sets, as [`pyxis_core::score::compute`] expects.
     #[must_use]
-    pub fn named(&self, stamp: Stamp) -> Stamp {
+    pub fn with_set_names(&self, stamp: Stamp) -> Stamp {
         Stamp { nullifiers: self.names(&stamp.nullifiers), ..stamp }
     }
 }
 
 /// Reads the sets of the given nullifiers.
-pub async fn of(
+pub async fn read(
     executor: impl Executor,
     workspace: WorkspaceId,
     mut nullifiers: Vec<&Nullifier>,
@@ -62,7 +62,7 @@ pub async fn of(
     if nullifiers.is_empty() {
         return Ok(Sets::default());
     }
-    let hashes = NullifierHash::of(workspace, nullifiers.iter().copied());
+    let hashes = NullifierHash::hash_all(workspace, nullifiers.iter().copied());
     let engine = executor.engine();
     let query =
         sql("SELECT nullifier_hash, set_id, name, size FROM tied_nullifiers CROSS JOIN nullifier_sets \
@@ -87,12 +87,12 @@ pub async fn lock(
     workspace: WorkspaceId,
     nullifiers: Vec<&Nullifier>,
 ) -> Result<Option<Sets>, StoreError> {
-    let before = of(&mut *tx, workspace, nullifiers.clone()).await?;
+    let before = read(&mut *tx, workspace, nullifiers.clone()).await?;
     claims::lock(tx, workspace, &before.names(nullifiers.iter().copied())).await?;
     if tx.is_sqlite() || nullifiers.is_empty() {
         return Ok(Some(before));
     }
-    let sets = of(&mut *tx, workspace, nullifiers.clone()).await?;
+    let sets = read(&mut *tx, workspace, nullifiers.clone()).await?;
     let unchanged = nullifiers.iter().all(|nullifier| sets.name(nullifier) == before.name(nullifier));
     Ok(unchanged.then_some(sets))
 }
@@ -106,12 +106,12 @@ pub async fn members(
     if nullifiers.is_empty() {
         return Ok(Vec::new());
     }
-    let hashes = NullifierHash::of(workspace, nullifiers);
+    let hashes = NullifierHash::hash_all(workspace, nullifiers);
     let engine = executor.engine();
     let query = sql("SELECT nullifier_hash FROM tied_nullifiers WHERE set_id IN (\
          SELECT set_id FROM tied_nullifiers WHERE TRUE")
     .and_in(engine, "nullifier_hash", hashes.iter().map(|hash| hash.0))
-    .then(")");
+    .append(")");
     let found: Vec<([u8; 16],)> = executor.all(query).await?;
     let members: BTreeSet<NullifierHash> =
         found.into_iter().map(|(hash,)| NullifierHash(hash)).chain(hashes).collect();

@@ -51,11 +51,15 @@ pub async fn find(
 
 /// Locks an own Stamp until the transaction ends, so that it is not removed. Returns true if it exists with exactly
 /// this rule.
-pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, known: &OwnStampRow) -> Result<bool, StoreError> {
+pub async fn lock_unchanged(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    known: &OwnStampRow,
+) -> Result<bool, StoreError> {
     let query = sql("SELECT created_at FROM own_stamps WHERE workspace_id = $1 AND provider = $2 \
          AND kind = $3 AND settings = $4");
     let query = query.bind(workspace).bind(&known.provider).bind(&known.kind).bind(&known.settings);
-    let query = if tx.is_sqlite() { query } else { query.then(" FOR SHARE") };
+    let query = if tx.is_sqlite() { query } else { query.append(" FOR SHARE") };
     Ok(tx.optional::<(UnixMillis,)>(query).await?.is_some())
 }
 

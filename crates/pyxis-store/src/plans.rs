@@ -25,11 +25,11 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn of(engine: Engine) -> Self {
+    fn new(engine: Engine) -> Self {
         Self { engine, noted: Mutex::default() }
     }
 
-    fn note<T>(&self, text: &str) -> Result<T, StoreError> {
+    fn record<T>(&self, text: &str) -> Result<T, StoreError> {
         self.noted.lock().unwrap().push(text.to_owned());
         Err(StoreError::Aborted)
     }
@@ -45,29 +45,29 @@ impl Executor for &Recorder {
     }
 
     async fn optional<T: FromRow>(self, query: SqlQuery) -> Result<Option<T>, StoreError> {
-        self.note(query.text())
+        self.record(query.text())
     }
 
     async fn all<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
-        self.note(query.text())
+        self.record(query.text())
     }
 
     async fn execute(self, query: SqlQuery) -> Result<u64, StoreError> {
-        self.note(query.text())
+        self.record(query.text())
     }
 
     async fn returning<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
-        self.note(query.text())
+        self.record(query.text())
     }
 
     async fn execute_each(self, text: Cow<'static, str>, _: Rows) -> Result<u64, StoreError> {
-        self.note(&text)
+        self.record(&text)
     }
 }
 
 /// Statements behind requests, ingestion and scoring.
 async fn statements(engine: Engine) -> Vec<String> {
-    let recorder = Recorder::of(engine);
+    let recorder = Recorder::new(engine);
     let (at, address, digest) = (UnixMillis(0), EvmAddress([0; 20]), [0; 32]);
     let ws = WorkspaceId::new(at, &SeededEntropy::new(1));
     let key = ApiKeyId::new(&SeededEntropy::new(2));
@@ -82,23 +82,23 @@ async fn statements(engine: Engine) -> Vec<String> {
     let _ = api_keys::find(r, "hash").await;
     let _ = api_keys::find_by_id(r, ws, key).await;
     let _ = scorers::terms(r, ws, scorer).await;
-    let _ = addresses::known(r, ws, &[address]).await;
+    let _ = addresses::filter_known(r, ws, &[address]).await;
     let _ = addresses::is_known(r, ws, address).await;
     let _ = issuers::is_listed(r, ws, "did").await;
     let _ = revocations::find(r, ws, &digest).await;
     let _ = stamps::live_of(r, ws, address, at).await;
     let _ = stamps::find(r, ws, address, &"A".parse().unwrap()).await;
     let _ = stamps::find_by_digest(r, ws, &digest).await;
-    let hashes = stamps::NullifierHash::of(ws, &nullifiers);
+    let hashes = stamps::NullifierHash::hash_all(ws, &nullifiers);
     let _ = stamps::others_with_nullifiers(r, ws, Some(address), &hashes).await;
     let _ = stamps::others_with_nullifiers(r, ws, None, &hashes).await;
-    let _ = nullifier_sets::of(r, ws, nullifiers.iter().collect()).await;
+    let _ = nullifier_sets::read(r, ws, nullifiers.iter().collect()).await;
     let _ = nullifier_sets::members(r, ws, &nullifiers).await;
     for cursor in [Cursor::First, Cursor::Older(1), Cursor::Newer(1)] {
         let _ = stamps::page(r, ws, address, at, cursor, 1).await;
         let _ = stamps::exists_beyond(r, ws, address, at, cursor).await;
     }
-    let _ = claims::of(r, ws, scorer, &nullifiers).await;
+    let _ = claims::list_for(r, ws, scorer, &nullifiers).await;
     let _ = claims::of_digest(r, ws, &digest).await;
     let _ = revocations::all_of(r, ws, &[digest]).await;
     let _ = scores::of_many(r, ws, scorer, &vec![address; 1000]).await;
@@ -168,17 +168,17 @@ async fn a_credential_is_looked_up_by_its_digest_and_not_among_all_of_its_worksp
 #[tokio::test]
 async fn a_list_that_is_too_long_for_parameters_is_looked_up_as_well() {
     let (_directory, connection) = migrated().await;
-    let recorder = Recorder::of(Engine::Sqlite);
+    let recorder = Recorder::new(Engine::Sqlite);
     let (r, ws) = (&recorder, WorkspaceId::new(UnixMillis(0), &SeededEntropy::new(1)));
     let nullifiers: Vec<Nullifier> = vec!["a".parse().unwrap(); 20_000];
-    let _ = claims::of(r, ws, "1".parse().unwrap(), &nullifiers).await;
-    let hashes = stamps::NullifierHash::of(ws, &nullifiers);
+    let _ = claims::list_for(r, ws, "1".parse().unwrap(), &nullifiers).await;
+    let hashes = stamps::NullifierHash::hash_all(ws, &nullifiers);
     let _ = stamps::others_with_nullifiers(r, ws, Some(EvmAddress([0; 20])), &hashes).await;
     let mut many = nullifiers;
     many.iter_mut().enumerate().for_each(|(number, one)| *one = format!("n{number}").parse().unwrap());
-    let _ = nullifier_sets::of(r, ws, many.iter().collect()).await;
+    let _ = nullifier_sets::read(r, ws, many.iter().collect()).await;
     let _ = nullifier_sets::members(r, ws, &many).await;
-    let _ = addresses::known(r, ws, &vec![EvmAddress([0; 20]); 20_000]).await;
+    let _ = addresses::filter_known(r, ws, &vec![EvmAddress([0; 20]); 20_000]).await;
     for text in recorder.into_noted() {
         let steps = plan(&connection, &text);
         let scans: Vec<&String> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();

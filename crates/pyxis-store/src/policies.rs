@@ -26,7 +26,7 @@ row! {
 
 /// Locks the policy of a credential until the transaction ends. Anyone who changes it, or opens a grant under it, calls
 /// this first. A grant is therefore opened either before a change, which then sees it, or under the changed policy.
-pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, credential: CredentialId) -> Result<(), StoreError> {
+pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, credential: CredentialId) -> Result<(), StoreError> {
     let credential = credential.to_string();
     locks::hold(tx, "policy", workspace, [credential.as_bytes()]).await
 }

@@ -11,7 +11,7 @@ use crate::{Engine, Executor, Store, StoreError, Tx};
 const TIMELINE: &str = "postgres_timeline";
 const NOTICED: &str = "postgres_promoted_at";
 
-/// Reads the server's timeline. Returns it if this process has not yet passed it to [`note`] or [`seen`].
+/// Reads the server's timeline. Returns it if this process has not yet passed it to [`record`] or [`remember_stored`].
 pub async fn unseen(store: &Store) -> Result<Option<i64>, StoreError> {
     if store.engine() == Engine::Sqlite {
         return Ok(None);
@@ -24,7 +24,7 @@ pub async fn unseen(store: &Store) -> Result<Option<i64>, StoreError> {
 }
 
 /// Stores the timeline. Returns the one before if this transaction is the first to notice the change.
-pub async fn note(tx: &mut Tx, timeline: i64, now: UnixMillis) -> Result<Option<i64>, StoreError> {
+pub async fn record(tx: &mut Tx, timeline: i64, now: UnixMillis) -> Result<Option<i64>, StoreError> {
     let stored: Option<(String,)> =
         tx.optional(sql("SELECT value FROM meta WHERE key = $1").bind(TIMELINE)).await?;
     let Some((before,)) = stored else {
@@ -42,7 +42,7 @@ pub async fn note(tx: &mut Tx, timeline: i64, now: UnixMillis) -> Result<Option<
 }
 
 /// Remembers that the timeline is stored.
-pub fn seen(store: &Store, timeline: i64) {
+pub fn remember_stored(store: &Store, timeline: i64) {
     store.timeline().store(timeline, Ordering::Relaxed);
 }
 

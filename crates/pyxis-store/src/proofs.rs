@@ -4,7 +4,7 @@
 //! locks all clocks ([`crate::block_clocks::lock`]).
 
 mod ask;
-mod holders;
+mod nullifier_holders;
 mod pages;
 
 use pyxis_core::clock::UnixMillis;
@@ -14,7 +14,7 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError};
 
 pub use ask::{RegistryQuery, blocked_among, known_of, live_among, live_until};
-pub use holders::{release, take};
+pub use nullifier_holders::{assign, release};
 pub use pages::{DayCount, Filter, list, per_day};
 
 stored_enum! {

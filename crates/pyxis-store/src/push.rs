@@ -139,7 +139,7 @@ pub async fn succeeded(
 }
 
 /// Records that the push service refused a message, with the beginning of its response.
-pub async fn refused(
+pub async fn record_refusal(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: PushSubscriptionId,

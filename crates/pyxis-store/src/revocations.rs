@@ -84,7 +84,7 @@ pub async fn all_of(
          SELECT first_digest FROM proof_digests WHERE workspace_id = $1")
     .bind(workspace)
     .and_in(engine, "digest", digests)
-    .then(")");
+    .append(")");
     let found: Vec<(SigningDigest,)> = executor.all(query).await?;
     let all: BTreeSet<SigningDigest> =
         found.into_iter().map(|(digest,)| digest).chain(digests.iter().copied()).collect();
@@ -116,7 +116,7 @@ pub async fn list(
         .bind(workspace)
         .push_if(" AND (revoked_at, digest) < (?", at)
         .push_if(", ?)", digest)
-        .then(" ORDER BY revoked_at DESC, digest DESC")
+        .append(" ORDER BY revoked_at DESC, digest DESC")
         .limit(page.limit);
     executor.all(query).await
 }

@@ -86,7 +86,7 @@ pub async fn page_before(
     .bind(scorer)
     .bind(before)
     .push_if(" AND address > ?", after)
-    .then(" ORDER BY address")
+    .append(" ORDER BY address")
     .limit(limit);
     executor.all(query).await
 }
@@ -137,10 +137,10 @@ pub async fn changes_by_day(
          passing - COALESCE(previous, 0) AS changed FROM (\
          SELECT day, passing, lag(passing) OVER (PARTITION BY address ORDER BY computed_at) AS previous FROM (\
          SELECT address, computed_at, computed_at / 86400000 AS day, ")
-    .then(passing)
-    .then(" AS passing FROM score_history WHERE scorer_id = ")
-    .then(own_scorer!())
-    .then(") AS records) AS pairs) AS changes GROUP BY day ORDER BY day")
+    .append(passing)
+    .append(" AS passing FROM score_history WHERE scorer_id = ")
+    .append(own_scorer!())
+    .append(") AS records) AS pairs) AS changes GROUP BY day ORDER BY day")
     .bind(workspace)
     .bind(scorer);
     executor.all(query).await

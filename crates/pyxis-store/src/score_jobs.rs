@@ -145,7 +145,7 @@ pub async fn list(
         score_job_columns!(),
         " FROM score_jobs WHERE workspace_id = $1 AND state NOT IN ('uploading', 'removed')"
     ));
-    let query = query.bind(workspace).push_if(" AND id < ?", before).then(" ORDER BY id DESC").limit(limit);
+    let query = query.bind(workspace).push_if(" AND id < ?", before).append(" ORDER BY id DESC").limit(limit);
     executor.all(query).await
 }
 
@@ -172,7 +172,7 @@ pub async fn waiting(
         score_job_columns!(),
         " FROM score_jobs WHERE state IN ('queued', 'running') AND held_until_at <= $1"
     ));
-    let query = query.bind(now).push_if(" AND id = ?", only).then(" ORDER BY id LIMIT 1");
+    let query = query.bind(now).push_if(" AND id = ?", only).append(" ORDER BY id LIMIT 1");
     Ok(executor.all(query).await?.pop())
 }
 

@@ -102,12 +102,12 @@ pub async fn terms(
     workspace: WorkspaceId,
     id: ScorerId,
 ) -> Result<Option<Terms>, StoreError> {
-    type Line = (i64, Decimal, Option<StampName>, Option<Decimal>);
+    type ScorerWeightRow = (i64, Decimal, Option<StampName>, Option<Decimal>);
     let query =
         sql("SELECT scorers.revision, scorers.threshold, scorer_weights.provider, scorer_weights.weight \
          FROM scorers LEFT JOIN scorer_weights ON scorer_weights.scorer_id = scorers.id \
          WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0");
-    let lines: Vec<Line> = executor.all(query.bind(workspace).bind(id)).await?;
+    let lines: Vec<ScorerWeightRow> = executor.all(query.bind(workspace).bind(id)).await?;
     let head = lines.first().map(|(revision, threshold, ..)| (*revision, *threshold));
     let weights = lines.into_iter().filter_map(|(_, _, provider, weight)| Some((provider?, weight?)));
     Ok(head.map(|(revision, threshold)| Terms { revision, threshold, weights: weights.collect() }))

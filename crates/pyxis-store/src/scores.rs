@@ -184,7 +184,7 @@ pub async fn mark_many_in_history(
             .bind(moment)
             .bind(false)
             .and_in(engine, "address", part)
-            .then(" ORDER BY address");
+            .append(" ORDER BY address");
         let found: Vec<(EvmAddress, UnixMillis)> = store.all(found).await?;
         let queries: Vec<SqlQuery> = found
             .into_iter()
@@ -301,7 +301,7 @@ pub async fn page(
             .bind(workspace)
             .bind(scorer)
             .push_if(" AND address > ?", after)
-            .then(" ORDER BY address")
+            .append(" ORDER BY address")
             .limit(limit);
     executor.all(query).await
 }
@@ -322,6 +322,6 @@ pub async fn of_many(
             .bind(workspace)
             .bind(scorer)
             .and_in(engine, "address", addresses)
-            .then(" ORDER BY address");
+            .append(" ORDER BY address");
     executor.all(query).await
 }

@@ -102,7 +102,7 @@ pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &NewStamp) -> Resu
         return Err(StoreError::Conflict { constraint: None });
     };
     let credential = sql("INSERT INTO stamp_credentials (stamp_id, credential, packed) VALUES ($1, '', $2)");
-    tx.execute(credential.bind(id).bind(Packed::of(&new.credential))).await?;
+    tx.execute(credential.bind(id).bind(Packed::pack(&new.credential))).await?;
     note_nullifiers(tx, workspace, std::iter::once((id, new.nullifiers.as_slice()))).await?;
     Ok(id)
 }
@@ -171,5 +171,5 @@ fn of_digest(engine: Engine, query: SqlQuery, workspace: WorkspaceId, digest: &S
         }
         Engine::Postgres => " WHERE workspace_id = $1 AND substr(digest, 1, 6) = $2 AND digest = $3",
     };
-    query.then(which).bind(workspace).bind(digest[..6].to_vec()).bind(digest)
+    query.append(which).bind(workspace).bind(digest[..6].to_vec()).bind(digest)
 }

@@ -38,7 +38,7 @@ pub async fn find(
 }
 
 /// Takes the outcome of `txn` for delivery. At most one of several callers gets true.
-pub async fn take(executor: impl Executor, workspace: WorkspaceId, txn: TxnId) -> Result<bool, StoreError> {
+pub async fn claim(executor: impl Executor, workspace: WorkspaceId, txn: TxnId) -> Result<bool, StoreError> {
     let query = sql("DELETE FROM undelivered_outcomes WHERE workspace_id = $1 AND txn_id = $2");
     Ok(executor.execute(query.bind(workspace).bind(txn)).await? > 0)
 }

@@ -6,7 +6,7 @@ use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{UserId, WorkspaceId};
 
-use crate::db::{fold, readable, row, sql};
+use crate::db::{normalize_name, readable, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
@@ -75,7 +75,7 @@ pub async fn insert(executor: impl Executor, new: &NewUser) -> Result<(), StoreE
         .bind(new.id)
         .bind(new.workspace_id)
         .bind(&new.email)
-        .bind(fold(&new.email))
+        .bind(normalize_name(&new.email))
         .bind(new.role)
         .bind(&new.password_hash)
         .bind(new.created_at);
@@ -100,13 +100,13 @@ pub async fn find_by_email(
 ) -> Result<Option<UserRow>, StoreError> {
     let query =
         sql(concat!("SELECT ", user_columns!(), " FROM users WHERE workspace_id = $1 AND email_folded = $2"));
-    executor.optional(query.bind(workspace).bind(fold(email))).await
+    executor.optional(query.bind(workspace).bind(normalize_name(email))).await
 }
 
 /// Users with this email address in all workspaces. Used for sign-in, where the workspace is unknown.
 pub async fn find_all_by_email(executor: impl Executor, email: &str) -> Result<Vec<UserRow>, StoreError> {
     let query = sql(concat!("SELECT ", user_columns!(), " FROM users WHERE email_folded = $1 ORDER BY id"));
-    executor.all(query.bind(fold(email))).await
+    executor.all(query.bind(normalize_name(email))).await
 }
 
 /// Users of a workspace, oldest first.

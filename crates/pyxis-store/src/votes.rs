@@ -107,7 +107,7 @@ pub async fn list_many(
     let query = sql(concat!("SELECT ", vote_columns!(), " FROM votes WHERE workspace_id = $1"))
         .bind(workspace)
         .and_in(engine, "txn_id", txns)
-        .then(" ORDER BY created_at, user_id");
+        .append(" ORDER BY created_at, user_id");
     executor.all(query).await
 }
 

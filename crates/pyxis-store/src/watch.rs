@@ -47,7 +47,7 @@ async fn poll_sqlite(store: Weak<Inner>) {
             Ok(Some((version,))) => {
                 let version: i64 = version;
                 if seen.replace(version).is_some_and(|before| before != version) {
-                    announce(&inner.events, &[StoreEvent::Configuration, StoreEvent::Unknown]);
+                    send_events(&inner.events, &[StoreEvent::Configuration, StoreEvent::Unknown]);
                 }
             }
             Ok(None) => {}
@@ -81,7 +81,7 @@ async fn listen_once(
     let answered = async {
         server.answer(client.batch_execute(concat!("LISTEN ", "pyxis"))).await?;
         if lost {
-            announce(events, &[StoreEvent::Configuration, StoreEvent::Unknown]);
+            send_events(events, &[StoreEvent::Configuration, StoreEvent::Unknown]);
         }
         loop {
             tokio::time::sleep(CHECK).await;
@@ -95,7 +95,7 @@ async fn listen_once(
             ended = &mut answered => return ended,
             message = messages.next() => match message {
                 Some(Ok(AsyncMessage::Notification(note))) => {
-                    announce(events, &[StoreEvent::from_payload(note.payload())]);
+                    send_events(events, &[StoreEvent::from_payload(note.payload())]);
                 }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(StoreError::unavailable(error)),
@@ -109,7 +109,7 @@ async fn listen_once(
 }
 
 /// Sends events to subscribers, if any.
-fn announce(bus: &broadcast::Sender<StoreEvent>, events: &[StoreEvent]) {
+fn send_events(bus: &broadcast::Sender<StoreEvent>, events: &[StoreEvent]) {
     for event in events {
         drop(bus.send(*event));
     }

@@ -122,7 +122,7 @@ pub async fn update(
         .push_if(", events = ?", change.events);
     let query = match change.disabled_at {
         None => query,
-        Some(None) => query.then(", disabled_at = NULL"),
+        Some(None) => query.append(", disabled_at = NULL"),
         Some(Some(at)) => query.push(", disabled_at = coalesce(disabled_at, ?)", at),
     };
     let query = query.push(" WHERE workspace_id = ?", workspace).push(" AND id = ?", id);

@@ -4,7 +4,7 @@ use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
-use crate::db::{fold, row, sql};
+use crate::db::{normalize_name, row, sql};
 use crate::{Executor, StoreError};
 
 row! {
@@ -30,7 +30,7 @@ pub async fn insert(executor: impl Executor, new: &WorkspaceRow) -> Result<(), S
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING")
         .bind(new.id)
         .bind(&new.name)
-        .bind(fold(&new.name))
+        .bind(normalize_name(&new.name))
         .bind(new.mode)
         .bind(new.approval_timeout_secs)
         .bind(new.created_at);
@@ -47,7 +47,7 @@ pub async fn find(executor: impl Executor, id: WorkspaceId) -> Result<Option<Wor
 /// The workspace with this name, ignoring case.
 pub async fn find_by_name(executor: impl Executor, name: &str) -> Result<Option<WorkspaceRow>, StoreError> {
     let query = sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces WHERE name_folded = $1"));
-    executor.optional(query.bind(fold(name))).await
+    executor.optional(query.bind(normalize_name(name))).await
 }
 
 /// All workspaces, oldest first.

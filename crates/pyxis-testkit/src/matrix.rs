@@ -24,7 +24,7 @@ pub const NAME: &str = "px.test";
 
 impl Homeserver {
     /// Starts a homeserver where anyone may register. Panics without `PX_TEST_SYNAPSE`, the directory of a Python
-    /// environment with `matrix-synapse`: tests that need one have `real_homeserver` in their names, so that
+    /// environment with `matrix-synapse`. Tests that need one have `real_homeserver` in their names, so that
     /// `ci/test.sh` can leave them out.
     #[expect(clippy::disallowed_methods, reason = "a test finds its server this way")]
     pub fn start() -> Self {

@@ -11,8 +11,8 @@ const INSIDE: &str = "PX_TESTKIT_NETNS";
 /// Runs the test `name` (its full path, such as `dial::only_public`) again inside a namespace. Returns `true` there,
 /// and `false` in the outer process once the inner run has passed.
 ///
-/// Panics without the privilege or the tools, and if the inner run fails: tests that need a namespace have `netns` in
-/// their names, so that `ci/test.sh` can leave them out.
+/// Panics without the privilege or the tools, and if the inner run fails. Tests that need a namespace have `netns`
+/// in their names, so that `ci/test.sh` can leave them out.
 pub fn inside(name: &str) -> bool {
     run_in(name, Namespace::of_every_address)
 }

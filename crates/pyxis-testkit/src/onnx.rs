@@ -49,7 +49,7 @@ pub struct Model {
 
 impl Model {
     /// Creates a model with this many features and no operators.
-    pub fn of(features: usize) -> Self {
+    pub fn with_features(features: usize) -> Self {
         Self {
             kind: 1,
             shape: vec![None, Some(features as u64)],
@@ -104,7 +104,7 @@ impl Model {
 /// A logistic regression. The probability is 1 / (1 + e^-(intercept + coefficients · features)).
 pub fn logistic(coefficients: &[f32], intercept: f32) -> Model {
     let all = [coefficients.iter().map(|number| -number).collect(), coefficients.to_vec()].concat();
-    Model::of(coefficients.len()).with(Operator {
+    Model::with_features(coefficients.len()).with(Operator {
         kind: "LinearClassifier",
         domain: "ai.onnx.ml",
         inputs: vec!["features"],
@@ -122,7 +122,7 @@ pub fn logistic(coefficients: &[f32], intercept: f32) -> Model {
 /// A tree with one split. The probability is `below` if the feature is unknown or at most the threshold, otherwise
 /// `above`.
 pub fn stump(features: usize, feature: i64, threshold: f32, below: f32, above: f32) -> Model {
-    Model::of(features).with(Operator {
+    Model::with_features(features).with(Operator {
         kind: "TreeEnsembleClassifier",
         domain: "ai.onnx.ml",
         inputs: vec!["features"],

@@ -83,12 +83,12 @@ impl Database {
     }
 
     /// Runs `statements` in a separate transaction, which stays open until released.
-    pub async fn hold(&self, statements: &str) -> Held {
+    pub async fn hold(&self, statements: &str) -> OpenTransaction {
         let (client, connection) =
             tokio_postgres::connect(&self.address(), tokio_postgres::NoTls).await.expect("PostgreSQL");
         let driver = tokio::spawn(async move { drop(connection.await) });
         client.batch_execute(&format!("BEGIN; {statements}")).await.expect(statements);
-        Held { client, driver }
+        OpenTransaction { client, driver }
     }
 
     /// Ends every connection and refuses new ones, or accepts them again.
@@ -138,12 +138,12 @@ fn blocking<T: Send>(work: impl Future<Output = T> + Send) -> std::thread::Resul
 }
 
 /// An open transaction.
-pub struct Held {
+pub struct OpenTransaction {
     client: tokio_postgres::Client,
     driver: tokio::task::JoinHandle<()>,
 }
 
-impl Held {
+impl OpenTransaction {
     /// Rolls the transaction back.
     pub async fn release(self) {
         drop(self.client);

@@ -13,12 +13,12 @@ pub struct ScriptedResolver(Mutex<HashMap<String, Script>>);
 
 #[derive(Debug, Default)]
 struct Script {
-    answers: VecDeque<Answer>,
+    answers: VecDeque<LookupResult>,
     queries: usize,
 }
 
 #[derive(Clone, Debug)]
-enum Answer {
+enum LookupResult {
     Addresses(Vec<IpAddr>),
     Failure,
     Silence,
@@ -35,19 +35,19 @@ impl ScriptedResolver {
     #[must_use]
     pub fn answer(self, name: &str, addresses: &[&str]) -> Self {
         let parse = |text: &&str| text.parse().expect("an IP address");
-        self.push(name, Answer::Addresses(addresses.iter().map(parse).collect()))
+        self.push(name, LookupResult::Addresses(addresses.iter().map(parse).collect()))
     }
 
     /// Makes the next query for `name` fail.
     #[must_use]
     pub fn fail(self, name: &str) -> Self {
-        self.push(name, Answer::Failure)
+        self.push(name, LookupResult::Failure)
     }
 
     /// Leaves the next query for `name` unanswered forever.
     #[must_use]
     pub fn silence(self, name: &str) -> Self {
-        self.push(name, Answer::Silence)
+        self.push(name, LookupResult::Silence)
     }
 
     /// Number of queries for `name`.
@@ -55,12 +55,12 @@ impl ScriptedResolver {
         self.scripts().get(name).map_or(0, |script| script.queries)
     }
 
-    fn push(self, name: &str, answer: Answer) -> Self {
+    fn push(self, name: &str, answer: LookupResult) -> Self {
         self.scripts().entry(name.to_owned()).or_default().answers.push_back(answer);
         self
     }
 
-    fn next(&self, name: &str) -> Answer {
+    fn next(&self, name: &str) -> LookupResult {
         let mut scripts = self.scripts();
         let script = scripts.entry(name.to_owned()).or_default();
         script.queries += 1;
@@ -69,7 +69,7 @@ impl ScriptedResolver {
         } else {
             script.answers.front().cloned()
         };
-        next.unwrap_or(Answer::Failure)
+        next.unwrap_or(LookupResult::Failure)
     }
 
     fn scripts(&self) -> MutexGuard<'_, HashMap<String, Script>> {
@@ -82,9 +82,9 @@ impl Resolve for ScriptedResolver {
         let answer = self.next(host);
         Box::pin(async move {
             match answer {
-                Answer::Addresses(addresses) => Ok(addresses),
-                Answer::Failure => Err(io::Error::new(io::ErrorKind::NotFound, "no such name")),
-                Answer::Silence => std::future::pending().await,
+                LookupResult::Addresses(addresses) => Ok(addresses),
+                LookupResult::Failure => Err(io::Error::new(io::ErrorKind::NotFound, "no such name")),
+                LookupResult::Silence => std::future::pending().await,
             }
         })
     }

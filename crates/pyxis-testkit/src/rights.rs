@@ -59,7 +59,7 @@ impl Action {
 
 /// Result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ActionOutcome {
     /// The request is shown.
     Shown,
     /// The request is approved.
@@ -84,14 +84,14 @@ pub enum Outcome {
     Forbidden,
 }
 
-use self::{Action as A, Outcome as O, Who as W};
+use self::{Action as A, ActionOutcome as O, Who as W};
 
 const MANAGERS: &[Who] = &[W::Owner, W::Admin];
 const APPROVERS: &[Who] = &[W::Owner, W::Admin, W::Approver];
 
 /// Outcomes for everyone in four states: one approval suffices, two are needed, a passkey is needed, and
 /// `allowed_approvers` lists only someone else. No one here uses a passkey.
-const TABLE: &[(&[Who], &[Action], [Outcome; 4])] = &[
+const TABLE: &[(&[Who], &[Action], [ActionOutcome; 4])] = &[
     (APPROVERS, &[A::Show], [O::Shown; 4]),
     (APPROVERS, &[A::Approve], [O::Approved, O::Counted, O::PasskeyRequired, O::NotEligible]),
     (APPROVERS, &[A::Grant], [O::Granted, O::NoGrant, O::PasskeyRequired, O::NotEligible]),
@@ -109,7 +109,7 @@ const TABLE: &[(&[Who], &[Action], [Outcome; 4])] = &[
 ];
 
 /// The required outcome.
-pub fn outcome(who: Who, action: Action, terms: Terms) -> Outcome {
+pub fn outcome(who: Who, action: Action, terms: Terms) -> ActionOutcome {
     let mut rows = TABLE.iter().filter(|(whose, what, _)| whose.contains(&who) && what.contains(&action));
     let (.., outcomes) = rows.next().expect("a row for everybody and every action");
     assert!(rows.next().is_none(), "two rows for {who:?} and {action:?}");

@@ -25,12 +25,12 @@ pub fn run(path: &Path, statements: &str) -> Vec<String> {
 }
 
 /// Blocks all other writers until dropped.
-pub struct Held(#[expect(dead_code, reason = "held, not used")] Connection);
+pub struct WriteLock(#[expect(dead_code, reason = "held, not used")] Connection);
 
 /// Acquires the file's only write lock.
-pub fn hold(path: &Path) -> Held {
+pub fn lock_writes(path: &Path) -> WriteLock {
     let connection = Connection::open(path).expect("a database");
     connection.busy_timeout(Duration::from_secs(30)).expect("a timeout");
     connection.execute_batch("BEGIN IMMEDIATE").expect("the lock");
-    Held(connection)
+    WriteLock(connection)
 }

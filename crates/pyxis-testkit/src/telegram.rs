@@ -90,16 +90,16 @@ struct Inner {
 /// A running stand-in. Stops when dropped.
 pub struct Telegram {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     accepting: JoinHandle<()>,
 }
 
-struct Shared {
+struct ServerState {
     inner: Mutex<Inner>,
     changed: watch::Sender<()>,
 }
 
-impl Shared {
+impl ServerState {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,7 +117,7 @@ impl Telegram {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address to listen on");
         let address = listener.local_addr().expect("an address");
         let inner = Inner { next_update: 700, next_message: 1, ..Inner::default() };
-        let shared = Arc::new(Shared { inner: Mutex::new(inner), changed: watch::Sender::new(()) });
+        let shared = Arc::new(ServerState { inner: Mutex::new(inner), changed: watch::Sender::new(()) });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Self { address, shared, accepting }
     }
@@ -273,7 +273,7 @@ fn person(id: i64) -> Value {
     json!({ "id": id, "is_bot": false, "first_name": "Ada", "username": format!("user{id}") })
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ServerState>) {
     while let Ok((stream, _)) = listener.accept().await {
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -284,7 +284,10 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn serve(
+    shared: Arc<ServerState>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     let bytes =
         request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
@@ -296,7 +299,7 @@ async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respon
     Ok(response)
 }
 
-async fn answer(shared: &Shared, path: &str, body: Value) -> (u16, Value) {
+async fn answer(shared: &ServerState, path: &str, body: Value) -> (u16, Value) {
     let Some(method) = path.strip_prefix(&format!("/bot{TOKEN}/")).map(str::to_owned) else {
         return refusal(401, "Unauthorized");
     };
@@ -341,7 +344,7 @@ fn result(result: &Value) -> (u16, Value) {
 }
 
 /// Acknowledges by offset, then waits for updates or until the time is up.
-async fn poll(shared: &Shared, body: &Value) -> (u16, Value) {
+async fn poll(shared: &ServerState, body: &Value) -> (u16, Value) {
     let number = |name: &str| body[name].as_i64().unwrap_or(0);
     let time = Duration::from_secs(u64::try_from(number("timeout")).unwrap_or(0));
     let mine = shared.change(|inner| {

@@ -30,7 +30,7 @@ pub const PONG: u8 = 10;
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
 /// Response to a handshake, from its head.
-type Answer = dyn Fn(&Head) -> String + Send + Sync;
+type HandshakeResponder = dyn Fn(&MessageHead) -> String + Send + Sync;
 
 /// A host that accepts WebSockets. It ends with this value.
 pub struct WebSocketHost {
@@ -50,13 +50,14 @@ impl WebSocketHost {
     pub async fn answering(
         address: SocketAddr,
         tls: Option<Arc<ServerConfig>>,
-        answer: impl Fn(&Head) -> String + Send + Sync + 'static,
+        answer: impl Fn(&MessageHead) -> String + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(address).await.expect("an address to listen on");
         let address = listener.local_addr().expect("the address of the listener");
         let (sender, opened) = mpsc::unbounded_channel();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let (tls, answer): (Option<TlsAcceptor>, Arc<Answer>) = (tls.map(Into::into), Arc::new(answer));
+        let (tls, answer): (Option<TlsAcceptor>, Arc<HandshakeResponder>) =
+            (tls.map(Into::into), Arc::new(answer));
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (sender, tls, answer) = (sender.clone(), tls.clone(), Arc::clone(&answer));
@@ -68,7 +69,7 @@ impl WebSocketHost {
                             Err(_) => return,
                         },
                     };
-                    let mut socket = Socket { stream, head: Head::default(), is_client: false };
+                    let mut socket = Socket { stream, head: MessageHead::default(), is_client: false };
                     socket.head = socket.read_head().await;
                     socket.send(answer(&socket.head).as_bytes()).await;
                     // A test that has ended wants no more.
@@ -107,7 +108,7 @@ impl Drop for WebSocketHost {
 }
 
 /// The right answer to a handshake.
-pub fn accepted(head: &Head) -> String {
+pub fn accepted(head: &MessageHead) -> String {
     let key = head.header("sec-websocket-key").unwrap_or_default();
     let digest = Sha1::digest(format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
     format!(
@@ -119,13 +120,13 @@ pub fn accepted(head: &Head) -> String {
 
 /// The head of a request or response: its first line and its fields.
 #[derive(Clone, Debug, Default)]
-pub struct Head {
+pub struct MessageHead {
     /// Request line or status line.
     pub line: String,
     fields: Vec<(String, String)>,
 }
 
-impl Head {
+impl MessageHead {
     /// The value of a header. Panics if it occurs more than once.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.fields.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name));
@@ -172,7 +173,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 pub struct Socket {
     stream: Box<dyn Stream>,
     /// Head that the other side sent: of the request at a host, of the response at a client.
-    pub head: Head,
+    pub head: MessageHead,
     /// True if this side masks its frames.
     is_client: bool,
 }
@@ -182,7 +183,7 @@ impl Socket {
     pub async fn open(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Self {
         #[expect(clippy::disallowed_methods, reason = "a test dials the program itself")]
         let stream = TcpStream::connect(address).await.expect("the program listens");
-        let mut socket = Self { stream: Box::new(stream), head: Head::default(), is_client: true };
+        let mut socket = Self { stream: Box::new(stream), head: MessageHead::default(), is_client: true };
         let usual = [
             ("Host", address.to_string()),
             ("Connection", "keep-alive, Upgrade".to_owned()),
@@ -222,7 +223,7 @@ impl Socket {
         String::from_utf8(body).expect("text")
     }
 
-    async fn read_head(&mut self) -> Head {
+    async fn read_head(&mut self) -> MessageHead {
         let mut text = Vec::new();
         while !text.ends_with(b"\r\n\r\n") {
             text.push(self.stream.read_u8().await.expect("a whole head"));
@@ -234,7 +235,7 @@ impl Socket {
             let (name, value) = line.split_once(':').expect("a header");
             (name.to_owned(), value.trim().to_owned())
         };
-        Head { line, fields: lines.map(field).collect() }
+        MessageHead { line, fields: lines.map(field).collect() }
     }
 
     /// Sends bytes as they are. A connection that has ended is no matter here; the next read tells.

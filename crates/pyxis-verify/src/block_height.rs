@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::state::State;
 
-pub use crate::clocks::{ClockBlock, counted};
+pub use crate::clocks::{ClockBlock, newest_block};
 
 /// The state that a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +30,11 @@ pub enum Snapshot {
 }
 
 async fn local(state: &State, network: &NetworkName) -> Result<Arc<LocalClock>> {
-    if let Some(found) = state.clocks.of(network) {
+    if let Some(found) = state.clocks.get(network) {
         return Ok(found);
     }
     start(state).await?;
-    state.clocks.of(network).ok_or(Error::UnsupportedNetwork(Vec::new()))
+    state.clocks.get(network).ok_or(Error::UnsupportedNetwork(Vec::new()))
 }
 
 /// Starts the clocks of networks that were never asked about before. A network that has nodes now, and whose local
@@ -53,9 +53,9 @@ pub async fn start(state: &State) -> Result<()> {
     let wanted: Vec<ClockRow> = state.networks().iter().map(clock).collect();
     block_clocks::ensure(&state.store, &wanted).await?;
     for row in block_clocks::list(&state.store).await? {
-        let network = state.networks().named(row.network.as_str());
+        let network = state.networks().find_by_name(row.network.as_str());
         if let Some(network) = network.filter(|network| row.kind != Some(network.clock()))
-            && !block_clocks::settle(&state.store, &network.name, network.clock()).await?
+            && !block_clocks::set_kind(&state.store, &network.name, network.clock()).await?
         {
             hand_over(state, network).await?;
         }
@@ -67,7 +67,7 @@ pub async fn start(state: &State) -> Result<()> {
 /// Lets the nodes of a network count its blocks from their newest one on.
 async fn hand_over(state: &State, network: &Network) -> Result<()> {
     let refused = |reason: String| Error::OtherClock(format!("networks.{}: {reason}", network.name));
-    let Some(chain) = state.chains.of(&network.name) else {
+    let Some(chain) = state.chains.get(&network.name) else {
         return Err(refused(
             "its nodes counted its blocks until now, but its settings name none. Pyxis cannot go on \
              counting them: put rpc into its settings again"
@@ -103,7 +103,7 @@ async fn hand_over(state: &State, network: &Network) -> Result<()> {
 
 /// A network's newest block, from its nodes or its local clock.
 pub async fn latest(state: &State, network: &Network) -> Result<ClockBlock> {
-    match state.chains.of(&network.name) {
+    match state.chains.get(&network.name) {
         Some(chain) => Ok(chain.head(state.now()).await?.into()),
         None => Ok(local(state, &network.name).await?.head(state.now())),
     }
@@ -112,7 +112,7 @@ pub async fn latest(state: &State, network: &Network) -> Result<ClockBlock> {
 /// The preceding block, on a network with nodes.
 pub(crate) async fn before(state: &State, network: &Network, block: ClockBlock) -> Result<ClockBlock> {
     let number = block.height.checked_sub(1).and_then(|height| u64::try_from(height).ok());
-    match (state.chains.of(&network.name), number) {
+    match (state.chains.get(&network.name), number) {
         (Some(chain), Some(number)) => Ok(chain.block(number, network.confirmations).await?.into()),
         _ => Err(Error::InvalidSnapshot),
     }
@@ -151,7 +151,7 @@ pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Re
         return Ok(QuestionBlock::counted(ClockBlock { height: i64::MAX, at: state.now() }, false));
     };
     let local = local(state, &network.name).await?;
-    let block = match state.chains.of(&network.name) {
+    let block = match state.chains.get(&network.name) {
         Some(_) if local.counted_here(height) => QuestionBlock::counted(local.block(height), true),
         Some(chain) => {
             let mined = mined(state, (network, chain), height).await?;
@@ -188,9 +188,9 @@ pub(crate) struct NetworkHeads(BTreeMap<NetworkName, Option<(i64, ClockKind)>>);
 
 /// The current heads of these networks. They are queried in parallel, and no other network is. So a node that hangs
 /// delays only its own network.
-pub(crate) async fn heads(state: &State, networks: &BTreeSet<NetworkName>) -> Result<NetworkHeads> {
+pub(crate) async fn fetch_heads(state: &State, networks: &BTreeSet<NetworkName>) -> Result<NetworkHeads> {
     ready(state).await?;
-    let known = networks.iter().filter_map(|name| state.networks().named(name.as_str()));
+    let known = networks.iter().filter_map(|name| state.networks().find_by_name(name.as_str()));
     let asked: Vec<_> = known.map(|network| fetch_head(state, network)).collect();
     join_all(asked).await.into_iter().collect::<Result<_>>().map(NetworkHeads)
 }
@@ -216,7 +216,7 @@ async fn ready(state: &State) -> Result<()> {
 
 impl NetworkHeads {
     /// True if a network was queried, whatever the result.
-    pub(crate) fn asked(&self, network: &NetworkName) -> bool {
+    pub(crate) fn was_queried(&self, network: &NetworkName) -> bool {
         self.0.contains_key(network)
     }
 
@@ -252,6 +252,6 @@ mod tests {
         assert_eq!(heads.next(&clock(9), &dead), None);
         assert_eq!(heads.next(&clock(9), &"other".parse().unwrap()), None);
         assert_eq!(of_kind(ClockKind::Rpc).next(&clock(3), &network), None);
-        assert!(heads.asked(&dead) && !heads.asked(&"other".parse().unwrap()));
+        assert!(heads.was_queried(&dead) && !heads.was_queried(&"other".parse().unwrap()));
     }
 }

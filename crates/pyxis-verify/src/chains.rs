@@ -6,7 +6,7 @@ use std::sync::Arc;
 use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{Kind, NetworkName};
-use pyxis_evm::{Chain, Word};
+use pyxis_evm::{AbiWord, Chain};
 use pyxis_net::Client;
 
 use crate::contracts::{self, ContractAnswers, Contracts};
@@ -18,18 +18,18 @@ use crate::verdict::CheckVerdict;
 const REMEMBERED: u64 = 200_000;
 
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct CacheKey {
     network: NetworkName,
     block: u64,
     kind: Kind,
-    action: Option<Word>,
+    action: Option<AbiWord>,
     user: EvmAddress,
 }
 
 /// The networks with nodes.
 pub(crate) struct Chains {
     chains: BTreeMap<NetworkName, Arc<Chain>>,
-    answers: Cache<Key, CheckVerdict>,
+    answers: Cache<CacheKey, CheckVerdict>,
 }
 
 impl Chains {
@@ -42,23 +42,23 @@ impl Chains {
     }
 
     /// The nodes of a network.
-    pub(crate) fn of(&self, network: &NetworkName) -> Option<&Arc<Chain>> {
+    pub(crate) fn get(&self, network: &NetworkName) -> Option<&Arc<Chain>> {
         self.chains.get(network)
     }
 
     /// The contracts' answers about addresses, in their order. If a contract gives no answer about one of them, the
     /// error names it and all are refused. The answers about the others are cached if they are final.
-    pub(crate) async fn ask(
+    pub(crate) async fn query_contracts(
         &self,
         network: &Network,
         contracts: &Contracts,
         asked: &ContractAnswers,
         users: &[EvmAddress],
     ) -> Result<Vec<CheckVerdict>> {
-        let Some(chain) = self.of(&network.name) else {
+        let Some(chain) = self.get(&network.name) else {
             return Err(crate::Error::Unavailable("the network has no node".into()));
         };
-        let key = |user: EvmAddress| Key {
+        let key = |user: EvmAddress| CacheKey {
             network: network.name.clone(),
             block: asked.block,
             kind: asked.kind,
@@ -71,7 +71,7 @@ impl Chains {
         let known: Vec<Option<CheckVerdict>> = users.iter().map(known).collect();
         let missing = users.iter().zip(&known).filter(|(_, known)| known.is_none());
         let missing: Vec<EvmAddress> = missing.map(|(user, _)| *user).collect();
-        let fresh = contracts::ask(chain, contracts, asked, &missing).await?;
+        let fresh = contracts::query(chain, contracts, asked, &missing).await?;
         if settled {
             for (user, verdict) in missing.iter().zip(&fresh) {
                 if let Ok(verdict) = verdict {
@@ -83,7 +83,7 @@ impl Chains {
             .iter()
             .zip(&fresh)
             .filter_map(|(user, verdict)| Some((*user, verdict.as_ref().err()?.clone())));
-        if let Some(unanswered) = Unanswered::of(silent, users.len()) {
+        if let Some(unanswered) = Unanswered::summarize(silent, users.len()) {
             return Err(crate::Error::Unanswered(unanswered));
         }
         let mut fresh = fresh.into_iter().filter_map(std::result::Result::ok);

@@ -143,7 +143,7 @@ async fn ask_contracts(
             block: u64::try_from(block.height).unwrap_or(0),
             at: block.at,
         };
-        let behind = match state.chains.ask(ask.network, contracts, &asked, users).await {
+        let behind = match state.chains.query_contracts(ask.network, contracts, &asked, users).await {
             Err(error @ Error::Behind(_)) if steps > 0 => error,
             done => return done,
         };
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    fn judged(rows: &[ProofRow], blocked: bool) -> &'static str {
+    fn verdict_code(rows: &[ProofRow], blocked: bool) -> &'static str {
         let question = RegistryQuery {
             network: "optimism".parse().unwrap(),
             kind: Kind::GovId,
@@ -246,7 +246,7 @@ mod tests {
             (vec![proof(ACTION, None, 200)], true, "blocked"),
             (vec![proof(ACTION, Some((4, Ended::Revoked)), 200), proof(ACTION, None, 200)], false, "valid"),
         ] {
-            assert_eq!(judged(&rows, blocked), wanted, "{rows:?}");
+            assert_eq!(verdict_code(&rows, blocked), wanted, "{rows:?}");
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Clocks(RwLock<BTreeMap<NetworkName, Arc<LocalClock>>>);
 
 impl Clocks {
     /// The clock of a network, if it runs.
-    pub(crate) fn of(&self, network: &NetworkName) -> Option<Arc<LocalClock>> {
+    pub(crate) fn get(&self, network: &NetworkName) -> Option<Arc<LocalClock>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(network).map(Arc::clone)
     }
 
@@ -113,7 +113,7 @@ impl LocalClock {
 }
 
 /// The newest block of a local clock.
-pub fn counted(clock: &ClockRow, now: UnixMillis) -> ClockBlock {
+pub fn newest_block(clock: &ClockRow, now: UnixMillis) -> ClockBlock {
     LocalClock::new(clock).head(now)
 }
 

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_evm::abi::{self, Selector};
-use pyxis_evm::{Call, CallResult, Word};
-use pyxis_signing::eip712::words;
+use pyxis_evm::{AbiWord, Call, CallResult};
+use pyxis_signing::eip712::abi_words;
 
 use crate::error::{BoxError, Result};
 use crate::state::State;
@@ -19,11 +19,11 @@ pub async fn accepts(
     state: &State,
     chain_id: u64,
     wallet: EvmAddress,
-    hash: Word,
+    hash: AbiWord,
     signature: &[u8],
 ) -> Result<Option<bool>> {
     let network = state.networks().of_chain(chain_id);
-    let Some(chain) = network.and_then(|network| state.chains.of(&network.name)) else { return Ok(None) };
+    let Some(chain) = network.and_then(|network| state.chains.get(&network.name)) else { return Ok(None) };
     let block = chain.newest(state.now()).await?.number;
     let call = Call { to: wallet, data: call_data(hash, signature) };
     let answer = match chain.call_many(block, &[call]).await {
@@ -41,9 +41,9 @@ pub async fn accepts(
 }
 
 /// Selector, hash, and the signature as `bytes`.
-fn call_data(hash: Word, signature: &[u8]) -> Vec<u8> {
+fn call_data(hash: AbiWord, signature: &[u8]) -> Vec<u8> {
     let length = u64::try_from(signature.len()).unwrap_or(u64::MAX);
-    let mut data = abi::call(*IS_VALID_SIGNATURE, &[hash, words::number(64), words::number(length)]);
+    let mut data = abi::call(*IS_VALID_SIGNATURE, &[hash, abi_words::number(64), abi_words::number(length)]);
     data.extend_from_slice(signature);
     data.resize(4 + 96 + signature.len().next_multiple_of(32), 0);
     data

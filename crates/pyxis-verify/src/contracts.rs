@@ -8,8 +8,8 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::Kind;
 use pyxis_evm::abi::{self, Selector};
-use pyxis_evm::{Call, CallResult, Chain, Word};
-use pyxis_signing::eip712::words;
+use pyxis_evm::{AbiWord, Call, CallResult, Chain};
+use pyxis_signing::eip712::abi_words;
 
 use crate::verdict::{CheckVerdict, Reason};
 
@@ -51,9 +51,9 @@ pub struct Hub {
 #[derive(Clone, Copy, Debug)]
 pub struct Circuit {
     /// The circuit's id.
-    pub id: Word,
+    pub id: AbiWord,
     /// The one trusted issuer.
-    pub issuer: Word,
+    pub issuer: AbiWord,
 }
 
 /// A question to contracts, about the state after a block.
@@ -62,7 +62,7 @@ pub struct ContractAnswers {
     /// Kind of proof.
     pub kind: Kind,
     /// Use of the proof; `None` allows any.
-    pub action: Option<Word>,
+    pub action: Option<AbiWord>,
     /// Number of the block.
     pub block: u64,
     /// Timestamp of the block.
@@ -74,7 +74,7 @@ struct ContractQuery {
     to: EvmAddress,
     selector: Selector,
     /// The argument after the address.
-    argument: Option<Word>,
+    argument: Option<AbiWord>,
     shape: Shape,
 }
 
@@ -114,7 +114,7 @@ impl Contracts {
     }
 
     /// The calls for every address.
-    fn questions(&self, kind: Kind, action: Option<Word>) -> Vec<ContractQuery> {
+    fn questions(&self, kind: Kind, action: Option<AbiWord>) -> Vec<ContractQuery> {
         let mut all = Vec::new();
         if let (Some(to), Some(action)) = (self.unique.get(&kind), action) {
             let selector = *IS_UNIQUE_FOR_ACTION;
@@ -134,8 +134,8 @@ impl Contracts {
 }
 
 impl ContractQuery {
-    fn about(&self, user: EvmAddress) -> Call {
-        let who = words::address(user);
+    fn call_for(&self, user: EvmAddress) -> Call {
+        let who = abi_words::address(user);
         let data = match self.argument {
             Some(argument) => abi::call(self.selector, &[who, argument]),
             None => abi::call(self.selector, &[who]),
@@ -146,7 +146,7 @@ impl ContractQuery {
 
 /// The verdicts about addresses, in their order. An address for which one of the contracts gave no answer has no
 /// verdict: an unreadable contract never means "no".
-pub async fn ask(
+pub async fn query(
     chain: &Chain,
     contracts: &Contracts,
     asked: &ContractAnswers,
@@ -154,7 +154,7 @@ pub async fn ask(
 ) -> Result<Vec<Result<CheckVerdict, Silence>>, pyxis_evm::Error> {
     let questions = contracts.questions(asked.kind, asked.action);
     let calls: Vec<Call> =
-        users.iter().flat_map(|user| questions.iter().map(|question| question.about(*user))).collect();
+        users.iter().flat_map(|user| questions.iter().map(|question| question.call_for(*user))).collect();
     let answers = chain.call_many(asked.block, &calls).await?;
     let of_user = |answers: &[CallResult]| {
         let mut verdict = CheckVerdict::Invalid(Reason::None);
@@ -194,10 +194,10 @@ fn read(asked: &ContractAnswers, shape: Shape, answer: &CallResult) -> Result<Ch
 
 /// `(uint256 expiry, uint256[] publicValues, bool revoked)`; `None` if the answer has another form.
 fn token(asked: &ContractAnswers, circuit: Circuit, words: abi::AbiReader<'_>) -> Option<CheckVerdict> {
-    words.word(0)?;
+    words.word_at(0)?;
     let (length, values) = words.tail(1)?.array()?;
     let revoked = words.boolean(2)?;
-    let value = |index: usize| values.word(index).filter(|_| index < length);
+    let value = |index: usize| values.word_at(index).filter(|_| index < length);
     let (action, issuer) = (value(ACTION)?, value(ISSUER)?);
     // An expiry beyond 64 bits is later than anything.
     let expiry = words.number(0).and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(i64::MAX / 1000);
@@ -221,23 +221,32 @@ mod tests {
 
     use super::*;
 
-    fn word(number: u64) -> Word {
-        words::number(number)
+    fn number_word(number: u64) -> AbiWord {
+        abi_words::number(number)
     }
 
-    fn judged(expiry: u64, values: &[u64], revoked: u64) -> Result<CheckVerdict, Cause> {
-        let asked =
-            ContractAnswers { kind: Kind::GovId, action: Some(word(5)), block: 1, at: UnixMillis(1_000_000) };
-        let circuit = Circuit { id: word(1), issuer: word(9) };
-        let mut data = vec![word(expiry), word(96), word(revoked), word(values.len() as u64)];
-        data.extend(values.iter().map(|value| word(*value)));
+    fn evaluate_answer(expiry: u64, values: &[u64], revoked: u64) -> Result<CheckVerdict, Cause> {
+        let asked = ContractAnswers {
+            kind: Kind::GovId,
+            action: Some(number_word(5)),
+            block: 1,
+            at: UnixMillis(1_000_000),
+        };
+        let circuit = Circuit { id: number_word(1), issuer: number_word(9) };
+        let mut data = vec![
+            number_word(expiry),
+            number_word(96),
+            number_word(revoked),
+            number_word(values.len() as u64),
+        ];
+        data.extend(values.iter().map(|value| number_word(*value)));
         read(&asked, Shape::Token(circuit), &CallResult::Data(data.concat().into()))
     }
 
     #[test]
     fn a_token_counts_with_its_action_its_issuer_and_its_time() {
         assert_eq!(
-            judged(1001, &[0, 0, 5, 0, 9], 0).unwrap(),
+            evaluate_answer(1001, &[0, 0, 5, 0, 9], 0).unwrap(),
             CheckVerdict::Valid(Some(UnixMillis(1_001_000)))
         );
         for (expiry, values, revoked, reason) in [
@@ -246,16 +255,16 @@ mod tests {
             (1001, [0, 0, 5, 0, 8], 0, Reason::OtherIssuer),
             (1001, [0, 0, 5, 0, 9], 1, Reason::Revoked),
         ] {
-            assert_eq!(judged(expiry, &values, revoked).unwrap(), CheckVerdict::Invalid(reason));
+            assert_eq!(evaluate_answer(expiry, &values, revoked).unwrap(), CheckVerdict::Invalid(reason));
         }
     }
 
     #[test]
     fn an_answer_that_cannot_be_understood_is_never_a_no() {
-        assert!(judged(1001, &[0, 0, 5], 0).is_err());
-        assert!(judged(1001, &[0, 0, 5, 0, 9], 2).is_err());
+        assert!(evaluate_answer(1001, &[0, 0, 5], 0).is_err());
+        assert!(evaluate_answer(1001, &[0, 0, 5, 0, 9], 2).is_err());
         let asked = ContractAnswers { kind: Kind::GovId, action: None, block: 1, at: UnixMillis(0) };
-        let circuit = Circuit { id: word(1), issuer: word(9) };
+        let circuit = Circuit { id: number_word(1), issuer: number_word(9) };
         for answer in [
             CallResult::Data(Bytes::new()),
             CallResult::Data(vec![0; 31].into()),

@@ -119,14 +119,17 @@ pub struct Unanswered {
 
 impl Unanswered {
     /// Summarizes the unanswered addresses among `all`; `None` if there are none.
-    pub(crate) fn of(mut silent: impl Iterator<Item = (EvmAddress, Silence)>, all: usize) -> Option<Self> {
+    pub(crate) fn summarize(
+        mut silent: impl Iterator<Item = (EvmAddress, Silence)>,
+        all: usize,
+    ) -> Option<Self> {
         let (user, silence) = silent.next()?;
         let more = silent.count();
         Some(Self { user, silence, more, answered: all.saturating_sub(more + 1) })
     }
 
     /// Message for the client, without the contract's own text, which anyone may have written.
-    fn said(&self) -> String {
+    fn public_message(&self) -> String {
         let Self { user, silence: Silence { contract, cause }, more, answered } = self;
         let why = match cause {
             Cause::Unfinished => "the call needs more gas or time than the nodes allow",
@@ -185,7 +188,7 @@ impl Error {
         }
     }
 
-    pub(crate) fn said(&self) -> Cow<'static, str> {
+    pub(crate) fn public_message(&self) -> Cow<'static, str> {
         match self {
             Self::UnknownKind(_) => "Unknown credential type".into(),
             Self::UnknownCountry => "Unknown country".into(),
@@ -211,7 +214,7 @@ impl Error {
             Self::Index(_) => "The attestation index does not answer. Try again later.".into(),
             Self::NotConfigured => "No attestation index is configured".into(),
             Self::InvalidBody(reason) => format!("Invalid body: {reason}").into(),
-            Self::Unanswered(unanswered) => unanswered.said().into(),
+            Self::Unanswered(unanswered) => unanswered.public_message().into(),
             Self::Unavailable(_) | Self::Behind(_) | Self::OtherClock(_) => {
                 "The source of proofs does not answer. Try again later.".into()
             }
@@ -250,7 +253,7 @@ impl IntoResponse for Error {
             let cause = std::error::Error::source(&self).map(ToString::to_string);
             tracing::warn!(error = %self, cause, "verification request failed");
         }
-        let mut body = json!({ "error": self.said() });
+        let mut body = json!({ "error": self.public_message() });
         if let Self::InvalidUsers(bad) | Self::NotRecorded { entries: bad, .. } = &self {
             body["invalid"] = json!(bad.named);
             body["invalid_count"] = bad.count.into();
@@ -283,7 +286,7 @@ mod tests {
             Error::Unavailable("closed".into()),
             Error::OtherClock("block".to_owned()),
         ] {
-            assert!(error.said().contains("Try again later"), "{error}");
+            assert!(error.public_message().contains("Try again later"), "{error}");
             let response = error.into_response();
             assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
             assert_eq!(response.headers()[RETRY_AFTER], "5");

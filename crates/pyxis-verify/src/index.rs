@@ -77,7 +77,7 @@ pub fn valid(attestation: &IndexedAttestation, rule: &Rule, now: UnixMillis) -> 
 
 fn seconds(value: &Value) -> Option<i64> {
     match value {
-        Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(whole)),
+        Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(to_integer)),
         Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() => {
             // Later than any clock shows.
             Some(text.parse().unwrap_or(i64::MAX))
@@ -90,7 +90,7 @@ fn seconds(value: &Value) -> Option<i64> {
     clippy::cast_possible_truncation,
     reason = "a fraction is cut off, what is beyond 64 bits saturates"
 )]
-const fn whole(seconds: f64) -> i64 {
+const fn to_integer(seconds: f64) -> i64 {
     seconds as i64
 }
 
@@ -143,7 +143,7 @@ impl Index {
             ));
         }
         let read = self.all(url, address).await;
-        self.breaker.note(read.is_ok(), self.clock.now());
+        self.breaker.record_result(read.is_ok(), self.clock.now());
         let rule = Rule { schema: config.schema.clone(), attester };
         let rows = read.map_err(Error::Index)?;
         let valid = rows.iter().filter_map(|row| valid(row, &rule, now));

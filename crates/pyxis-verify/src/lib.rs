@@ -32,5 +32,5 @@ pub use state::{Parts, State};
 
 /// The description of all routes.
 pub fn openapi() -> Result<utoipa::openapi::OpenApi, pyxis_http::openapi::Clash> {
-    routes::described().merge(api::router()).into_description(routes::responses::all())
+    routes::describe_routes().merge(api::router()).into_description(routes::responses::all())
 }

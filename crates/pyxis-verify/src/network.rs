@@ -124,7 +124,7 @@ impl Networks {
     }
 
     /// The network with this name.
-    pub fn named(&self, name: &str) -> Option<&Network> {
+    pub fn find_by_name(&self, name: &str) -> Option<&Network> {
         self.0.iter().find(|network| network.name.as_str() == name)
     }
 
@@ -141,6 +141,6 @@ impl Networks {
 
     /// The network of Sui addresses.
     pub fn sui(&self) -> Option<&Network> {
-        self.named(SUI)
+        self.find_by_name(SUI)
     }
 }

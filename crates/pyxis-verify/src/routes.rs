@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::state::State;
 
 /// The open routes.
-pub(crate) fn described() -> DescribedRouter<State> {
+pub(crate) fn describe_routes() -> DescribedRouter<State> {
     DescribedRouter::default()
         .routes(routes!(sybil::check))
         .routes(routes!(residence::check))
@@ -45,7 +45,7 @@ pub(crate) fn described() -> DescribedRouter<State> {
 
 /// Every route of verification, including the managers'.
 pub fn router(state: State) -> Router {
-    let router = described().into_router();
+    let router = describe_routes().into_router();
     let router = if state.config.admission.is_open() {
         router
     } else {

@@ -90,7 +90,7 @@ impl State {
     /// The EVM networks with nodes: name, chain id and nodes, which the caller may share.
     pub fn chains(&self) -> impl Iterator<Item = (NetworkName, u64, Arc<Chain>)> {
         self.networks().iter().filter_map(|network| {
-            Some((network.name.clone(), network.chain_id?, Arc::clone(self.chains.of(&network.name)?)))
+            Some((network.name.clone(), network.chain_id?, Arc::clone(self.chains.get(&network.name)?)))
         })
     }
 

@@ -1,7 +1,7 @@
 //! Schemas of names and small values in bodies and parameters.
 
 use pyxis_core::proof::Kind;
-use pyxis_http::openapi::words;
+use pyxis_http::openapi::text_enum;
 use pyxis_store::attestation_keys::Scheme;
 use pyxis_store::block_clocks::ClockKind;
 use pyxis_store::proof_log::Change;
@@ -21,25 +21,25 @@ pub(crate) const NO_SCORE: &str = "no_score";
 pub(crate) const INVALID_ADDRESS: &str = "invalid_address";
 
 pyxis_http::value_schemas! {
-    pub(crate) KindName = words(Kind::ALL.map(Kind::as_str));
-    pub(crate) SybilKind = words(Kind::ALL.into_iter().filter(|kind| kind.is_sybil_resistance()).map(Kind::as_str));
-    pub(crate) StrategyKind = words(
+    pub(crate) KindName = text_enum(Kind::ALL.map(Kind::as_str));
+    pub(crate) SybilKind = text_enum(Kind::ALL.into_iter().filter(|kind| kind.is_sybil_resistance()).map(Kind::as_str));
+    pub(crate) StrategyKind = text_enum(
         Kind::ALL.into_iter().filter(|kind| kind.has_sybil_strategy()).map(Kind::as_str)
     );
-    pub(crate) Country = words([COUNTRY]);
+    pub(crate) Country = text_enum([COUNTRY]);
     /// With `explain=true`.
-    pub(crate) VerificationReason = words(Reason::ALL.map(CheckVerdict::Invalid).map(CheckVerdict::reason).into_iter()
+    pub(crate) VerificationReason = text_enum(Reason::ALL.map(CheckVerdict::Invalid).map(CheckVerdict::reason).into_iter()
         .chain([CheckVerdict::Valid(None).reason()]));
     /// With `explain=true`: `valid`, a fault of the score, or the fault of a required proof.
-    pub(crate) VoteReason = words(Reason::ALL.map(CheckVerdict::Invalid).map(CheckVerdict::reason).into_iter()
+    pub(crate) VoteReason = text_enum(Reason::ALL.map(CheckVerdict::Invalid).map(CheckVerdict::reason).into_iter()
         .chain([CheckVerdict::Valid(None).reason(), BELOW_THRESHOLD, NO_SCORE]));
-    pub(crate) ClockName = words(ClockKind::ALL.iter().map(|one| one.as_str()));
-    pub(crate) ProofEnd = words(Ended::ALL.iter().map(|one| one.as_str()));
-    pub(crate) LogChange = words(Change::ALL.iter().map(|one| one.as_str()));
-    pub(crate) SchemeName = words(Scheme::ALL.iter().map(|one| one.as_str()));
-    pub(crate) EntryErrorCode = words([INVALID_ADDRESS]);
+    pub(crate) ClockName = text_enum(ClockKind::ALL.iter().map(|one| one.as_str()));
+    pub(crate) ProofEnd = text_enum(Ended::ALL.iter().map(|one| one.as_str()));
+    pub(crate) LogChange = text_enum(Change::ALL.iter().map(|one| one.as_str()));
+    pub(crate) SchemeName = text_enum(Scheme::ALL.iter().map(|one| one.as_str()));
+    pub(crate) EntryErrorCode = text_enum([INVALID_ADDRESS]);
     pub(crate) ZeroOrOne = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([0, 1]));
     pub(crate) TextOrInteger = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));
-    pub(crate) RevokedWord = words(["revoked"]);
-    pub(crate) StatementStatus = words(["registered", "revoked", "rebound"]);
+    pub(crate) RevokedWord = text_enum(["revoked"]);
+    pub(crate) StatementStatus = text_enum(["registered", "revoked", "rebound"]);
 }

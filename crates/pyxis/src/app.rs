@@ -14,7 +14,7 @@ use pyxis_core::id::NodeId;
 use pyxis_gateway as gateway;
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring as scoring;
-use pyxis_scoring::models::{Indexer, IndexerChain, Source};
+use pyxis_scoring::models::{ActivitySource, Indexer, IndexerChain};
 use pyxis_scoring::signed::SignerConfig;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
@@ -130,7 +130,7 @@ fn networks(verify: &verify::State) -> scoring::EvmNetworks {
 }
 
 /// The indexers that provide wallets' activity, unless it comes from the database.
-fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Source>> {
+fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn ActivitySource>> {
     let settings = &config.indexers;
     let chain = |indexer: &config::Indexer| IndexerChain {
         chain: indexer.chain,
@@ -146,11 +146,11 @@ fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Sourc
     };
     let chains: Vec<IndexerChain> = settings.chains.iter().map(chain).collect();
     (!chains.is_empty())
-        .then(|| Arc::new(Indexer::new(net.clone(), store.clone(), chains)) as Arc<dyn Source>)
+        .then(|| Arc::new(Indexer::new(net.clone(), store.clone(), chains)) as Arc<dyn ActivitySource>)
 }
 
-/// Refuses a command that works on an installation where there is none, before it could make another one in a directory
-/// where nobody looks for it.
+/// Refuses a command that needs an installation where there is none. Otherwise it would create one in a directory
+/// where no one looks for it.
 pub fn check_exists(config: &Config) -> Result<()> {
     let missing = match config.database.sqlite_path() {
         Some(path) => (!path.exists()).then(|| path.to_owned()),

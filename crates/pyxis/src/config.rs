@@ -202,10 +202,10 @@ impl Config {
             None if Path::new("pyxis.toml").exists() => parse::file(Path::new("pyxis.toml"))?,
             None => BTreeMap::new(),
         };
-        Self::from_source(&Source { flags, env, file })
+        Self::from_source(&SettingSources { flags, env, file })
     }
 
-    fn from_source(source: &Source<'_, impl Env>) -> Result<Self> {
+    fn from_source(source: &SettingSources<'_, impl Env>) -> Result<Self> {
         let data_dir = PathBuf::from(source.text("data_dir")?);
         let database = source.database_url()?;
         let database = if database.is_empty() {
@@ -330,13 +330,13 @@ fn lookup_path(flags: &Flags, env: &impl Env, key: &str) -> Option<String> {
     flags.get(key).cloned().or_else(|| env.var(&keys::env_name(key)))
 }
 
-struct Source<'a, E> {
+struct SettingSources<'a, E> {
     flags: &'a Flags,
     env: &'a E,
     file: BTreeMap<String, String>,
 }
 
-impl<E: Env> Source<'_, E> {
+impl<E: Env> SettingSources<'_, E> {
     /// The configured value, if there is one.
     fn written(&self, key: &'static str) -> Option<String> {
         let outside = self.flags.get(key).cloned().or_else(|| self.env.var(&keys::env_name(key)));
@@ -387,7 +387,7 @@ impl<E: Env> Source<'_, E> {
         let name = keys::env_name(key);
         if let Some(text) = self.env.var(&name) {
             // A value of only a line end counts as an unset variable.
-            return Ok(Some(secrets::entered(&name, text)?).filter(|secret| !secret.expose().is_empty()));
+            return Ok(Some(secrets::clean_secret(&name, text)?).filter(|secret| !secret.expose().is_empty()));
         }
         match self.env.var(&format!("{name}_FILE")) {
             Some(path) => read_secret(Path::new(&path)).with_context(|| format!("{name}_FILE")).map(Some),

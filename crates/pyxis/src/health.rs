@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
 use pyxis_gateway as gateway;
-use pyxis_http::openapi::{DescribedRouter, words};
+use pyxis_http::openapi::{DescribedRouter, text_enum};
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -28,11 +28,11 @@ pub struct HealthState {
 
 /// The routes for liveness and readiness. The server is not ready once `stopping` is true.
 pub fn routes(gateway: gateway::State, stopping: watch::Receiver<bool>) -> Router {
-    described().into_router().with_state(HealthState { gateway, stopping })
+    describe_routes().into_router().with_state(HealthState { gateway, stopping })
 }
 
 /// The routes with their description.
-pub(crate) fn described() -> DescribedRouter<HealthState> {
+pub(crate) fn describe_routes() -> DescribedRouter<HealthState> {
     DescribedRouter::default().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
@@ -65,10 +65,10 @@ pub(crate) async fn check(state: &gateway::State, limit: Duration) -> PartsHealt
 }
 
 pyxis_http::value_schemas! {
-    AlwaysOk = words(["ok"]);
-    PartHealth = words(["ok", "unavailable"]);
+    AlwaysOk = text_enum(["ok"]);
+    PartHealth = text_enum(["ok", "unavailable"]);
     /// `draining` once the server was asked to stop.
-    ReadinessState = words(["ok", "unavailable", "draining"]);
+    ReadinessState = text_enum(["ok", "unavailable", "draining"]);
 }
 
 #[derive(Serialize, ToSchema)]
@@ -105,17 +105,17 @@ struct Readiness {
     responses((status = 200, description = "The process responds.", body = Liveness)),
 )]
 async fn healthz(Extract(HealthState { gateway, .. }): Extract<HealthState>) -> Response {
-    axum::Json(Liveness { database: word(gateway.store.is_answering()), status: "ok" }).into_response()
+    axum::Json(Liveness { database: status_word(gateway.store.is_answering()), status: "ok" }).into_response()
 }
 
-const fn word(ok: bool) -> &'static str {
+const fn status_word(ok: bool) -> &'static str {
     if ok { "ok" } else { "unavailable" }
 }
 
 /// Check that requests can be served.
 ///
-/// The database responds on every kind of connection, the audit trail can be read and written, names can be resolved,
-/// and the server was not asked to stop.
+/// The database responds on every kind of connection, and the audit trail can be read and written. Names can be
+/// resolved, and the server was not asked to stop.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -143,10 +143,10 @@ async fn readyz(Extract(HealthState { gateway, stopping }): Extract<HealthState>
     let PartsHealth { database, audit, resolver } = checked;
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = Readiness {
-        audit: word(audit),
-        database: word(database),
-        resolver: word(resolver),
-        status: if draining { "draining" } else { word(ready) },
+        audit: status_word(audit),
+        database: status_word(database),
+        resolver: status_word(resolver),
+        status: if draining { "draining" } else { status_word(ready) },
     };
     let mut response = (status, axum::Json(body)).into_response();
     if !ready {

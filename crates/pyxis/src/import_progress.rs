@@ -1,5 +1,5 @@
-//! Progress of an import, in a row of the database, so that the metrics of the servers show it: an import runs in a
-//! process of its own.
+//! Progress of an import, in a row of the database, so that the metrics of the servers show it. An import runs in
+//! a process of its own.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ impl ProgressPublisher {
     }
 
     /// Notes what has been done by now.
-    pub(crate) fn note(&self, progress: &ImportProgress) {
+    pub(crate) fn publish(&self, progress: &ImportProgress) {
         self.newest.send_replace(*progress);
     }
 

@@ -6,7 +6,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 mod contract_wallets;
-mod front;
+mod fast_path;
 pub mod health;
 mod import_progress;
 mod log_sampling;

@@ -94,8 +94,8 @@ impl Visit for Message {
     }
 }
 
-/// A format that writes nothing for what is left out. A filter could not do this: it would have to decide before the
-/// event is complete, and the registry keeps such a decision for the next event.
+/// A format that writes nothing for what is left out. A filter could not do this. It would have to decide before
+/// the event is complete, and the registry keeps such a decision for the next event.
 pub(crate) struct SampledFormat<F> {
     pub(crate) format: F,
     pub(crate) sampling: LogSampling,

@@ -31,7 +31,7 @@ pub fn register(data_dir: &Path, node: NodeId) -> Result<LiveNode> {
     let directory = data_dir.join("nodes");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let path = directory.join(node.to_string());
-    let file = take(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let file = create_locked(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut gone = Vec::new();
     for entry in fs::read_dir(&directory)? {
         let path = entry?.path();
@@ -47,7 +47,7 @@ pub fn register(data_dir: &Path, node: NodeId) -> Result<LiveNode> {
 }
 
 /// The file gets its name only after it is locked, so that no other server finds it unlocked.
-fn take(path: &Path) -> std::io::Result<File> {
+fn create_locked(path: &Path) -> std::io::Result<File> {
     let unnamed = path.with_extension("new");
     let file = File::options().create(true).truncate(false).write(true).open(&unnamed)?;
     file.lock()?;

@@ -21,14 +21,14 @@ pub fn raise() -> io::Result<Option<u64>> {
 }
 
 /// Number of files that a server with so many WebSockets may open.
-fn needed(websockets_max: usize) -> u64 {
+fn files_needed(websockets_max: usize) -> u64 {
     let sockets = u64::try_from(websockets_max).unwrap_or(u64::MAX);
     sockets.saturating_mul(2).saturating_add(OTHERS)
 }
 
 /// Warning if `limit` is below what a server with so many WebSockets may open.
 pub fn shortage(websockets_max: usize, limit: Option<u64>) -> Option<String> {
-    let needed = needed(websockets_max);
+    let needed = files_needed(websockets_max);
     let limit = limit.filter(|&limit| limit < needed)?;
     Some(format!(
         "this process may open {limit} files; {needed} are needed for PX_WEBSOCKETS_MAX={websockets_max} and other \

@@ -48,10 +48,10 @@ pub fn routes(base_url: &str) -> Router {
         let make = || Arc::new(answers(&base_url).expect("the built-in description is sound"));
         Arc::clone(kept.get_or_init(make))
     };
-    described().into_router().with_state(Documents(Arc::new(answers)))
+    describe_routes().into_router().with_state(Documents(Arc::new(answers)))
 }
 
-fn described() -> DescribedRouter<Documents> {
+fn describe_routes() -> DescribedRouter<Documents> {
     DescribedRouter::default().routes(routes!(get_document)).routes(routes!(get_page))
 }
 

@@ -1,8 +1,8 @@
 //! Backups that the server makes on a schedule.
 //!
-//! One loop makes them one after the other. Each is checked like that of `pyxis backup` before it gets its name, the
-//! oldest ones beyond the configured number are removed only after that, and an upload that failed is tried again until
-//! the next backup is due, which is uploaded in its place.
+//! One loop makes them one after the other. Each is checked like that of `pyxis backup` before it gets its name.
+//! Only then are the oldest ones beyond the configured number removed. A failed upload is tried again until the
+//! next backup is due and uploaded in its place.
 
 mod object_storage;
 

@@ -26,7 +26,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
-use crate::front::{FastPath, source};
+use crate::fast_path::{FastPath, source};
 use crate::scrape::Scrape;
 use crate::service_manager::{self, Notice};
 use crate::stop_signals::StopSignals;
@@ -117,23 +117,27 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
         let scrape = Scrape::new(app.gateway.clone(), handle, &app.config);
         scrape.start_upkeep();
         let router = scrape.router();
-        let stopped = until(stopped.clone());
+        let stopped = wait_until_stopped(stopped.clone());
         workers.spawn(async move {
             serve::serve(listener, router, stopped).await;
         });
     }
     if let Some(destination) = app.config.audit_push.clone() {
-        gateway::workers::keep(&mut workers, "audit push", &app.gateway, &stopped, move |state, stop| {
-            audit_push::run(state, destination.clone(), stop)
-        });
+        gateway::workers::spawn_loop(
+            &mut workers,
+            "audit push",
+            &app.gateway,
+            &stopped,
+            move |state, stop| audit_push::run(state, destination.clone(), stop),
+        );
     }
     if app.config.surfaces.scoring {
         let scoring = app.scoring.clone();
-        gateway::workers::keep(&mut workers, "stamp checks", &app.gateway, &stopped, move |_, stop| {
+        gateway::workers::spawn_loop(&mut workers, "stamp checks", &app.gateway, &stopped, move |_, stop| {
             scoring::run_stamp_checks(scoring.clone(), stop)
         });
         let scoring = app.scoring.clone();
-        gateway::workers::keep(&mut workers, "score jobs", &app.gateway, &stopped, move |_, stop| {
+        gateway::workers::spawn_loop(&mut workers, "score jobs", &app.gateway, &stopped, move |_, stop| {
             scoring::jobs::run(scoring.clone(), stop)
         });
     }
@@ -154,17 +158,21 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
     });
     service_manager::notify(Notice::Ready);
     let body_total = app.config.request_body;
-    let served =
-        serve::serve_peers(bound.listener, |peer| front.for_peer(peer), body_total, until(stopped.clone()));
+    let served = serve::serve_peers(
+        bound.listener,
+        |peer| front.for_peer(peer),
+        body_total,
+        wait_until_stopped(stopped.clone()),
+    );
     let asked = async {
-        until(stopped).await;
+        wait_until_stopped(stopped).await;
         Instant::now()
     };
     let (finished, asked) = tokio::join!(served, asked);
     if !finished {
         tracing::warn!("some requests did not finish in time and were aborted");
     }
-    let settled = settle(&app, &mut workers, asked + serve::DRAIN).await;
+    let settled = finish_background_work(&app, &mut workers, asked + serve::DRAIN).await;
     if let Some(traces) = traces {
         traces.finish().await;
     }
@@ -172,12 +180,12 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
 }
 
 /// Ends the background work by `end`, and then stores what is left. A database that is away does not prolong it.
-async fn settle(app: &App, workers: &mut JoinSet<()>, end: Instant) -> Result<()> {
+async fn finish_background_work(app: &App, workers: &mut JoinSet<()>, end: Instant) -> Result<()> {
     let drained = timeout_at(end, async { while workers.join_next().await.is_some() {} });
     if drained.await.is_err() {
         tracing::warn!("some background tasks did not finish in time");
     }
-    if timeout_at(end, app.scoring.settled()).await.is_err() {
+    if timeout_at(end, app.scoring.flush()).await.is_err() {
         tracing::warn!(
             "cannot release the requests reserved for some API keys; their rate limits are slightly stricter \
              in this window"
@@ -269,7 +277,7 @@ const OPEN: [&str; 9] = [
 
 /// Pages of other origins may read a 404 below an open API.
 async fn not_found(request: Request) -> Response {
-    let nothing = || Problem::of(kinds::NOT_FOUND, "unknown path; see /openapi.json");
+    let nothing = || Problem::from_kind(kinds::NOT_FOUND, "unknown path; see /openapi.json");
     if !OPEN.iter().any(|open| request.uri().path().starts_with(open)) {
         return nothing().into_response();
     }
@@ -280,7 +288,7 @@ async fn not_found(request: Request) -> Response {
 
 /// The `Allow` header comes from the route.
 async fn method_not_allowed() -> Response {
-    Problem::of(
+    Problem::from_kind(
         kinds::METHOD_NOT_ALLOWED,
         "method not allowed; the Allow header lists the methods of this path",
     )
@@ -292,6 +300,6 @@ pub async fn serve_plain(listener: TcpListener, router: Router) {
     serve::serve(listener, router, std::future::pending()).await;
 }
 
-async fn until(mut stopped: watch::Receiver<bool>) {
+async fn wait_until_stopped(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

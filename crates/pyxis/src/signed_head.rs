@@ -1,7 +1,7 @@
 //! The newest signed head of the audit trail, which is kept outside the database, and what a start makes of it.
 //!
-//! The file outlives the database: a start that found no database, or an older one, would otherwise serve without the
-//! records, credentials and policies that were lost, and no one would notice.
+//! The file outlives the database. Without it, a start that found no database, or an older one, would serve
+//! without the lost records, credentials and policies.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -62,18 +62,18 @@ pub async fn expect_records(config: &Config, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// True if the database must already have records. A file that cannot be read is left to [`settle`].
+/// True if the database must already have records. A file that cannot be read is left to [`check_records`].
 fn is_expected(config: &Config) -> bool {
     !config.accept_lost_database && matches!(read(config), Ok(Some(head)) if head.seq > 0)
 }
 
 /// Compares the file with the audit trail before a start serves. If records are missing, fails, or with
 /// `--accept-lost-database` records that and puts the file aside.
-pub async fn settle(config: &Config, state: &State) -> Result<()> {
+pub async fn check_records(config: &Config, state: &State) -> Result<()> {
     let accepted = config.accept_lost_database;
     let (head, missing) = match read(config) {
         Ok(None) => return Ok(()),
-        Ok(Some(head)) => match lost(state, &head).await? {
+        Ok(Some(head)) => match describe_missing(state, &head).await? {
             None => return Ok(()),
             Some(missing) => (Some(head), missing),
         },
@@ -103,13 +103,13 @@ pub async fn settle(config: &Config, state: &State) -> Result<()> {
 }
 
 /// The records that the head names and the trail lacks, in words; `None` if there are none.
-async fn lost(state: &State, head: &Checkpoint) -> Result<Option<String>> {
+async fn describe_missing(state: &State, head: &Checkpoint) -> Result<Option<String>> {
     let found = audit::find_head(&state.store, &state.audit_keys, head).await?;
-    Ok(told(found, head))
+    Ok(describe_match(found, head))
 }
 
 /// A comparison in words; `None` if nothing is missing.
-pub fn told(found: HeadMatch, head: &Checkpoint) -> Option<String> {
+pub fn describe_match(found: HeadMatch, head: &Checkpoint) -> Option<String> {
     let seq = head.seq;
     Some(match found {
         HeadMatch::Found => return None,

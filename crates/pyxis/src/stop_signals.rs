@@ -4,8 +4,8 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// SIGTERM and SIGINT. They count from here on, so register them before anything is printed: a script that has read the
-/// first line may already want the server to stop.
+/// SIGTERM and SIGINT. They count from here on, so register them before anything is printed. A script that has
+/// read the first line may already want the server to stop.
 #[derive(Debug)]
 pub struct StopSignals {
     terminate: Signal,

@@ -108,7 +108,7 @@ impl Outlet {
         }
     }
 
-    fn note(&self, outcome: Result<(), &HttpError>) {
+    fn record_outcome(&self, outcome: Result<(), &HttpError>) {
         let failed = self.failing.swap(outcome.is_err(), Ordering::Relaxed);
         if let Err(error) = outcome
             && !failed
@@ -132,7 +132,7 @@ impl HttpClient for Outlet {
         let sending = self.runtime.spawn(sending);
         Box::pin(async move {
             let sent = sending.await?;
-            self.note(sent.as_ref().map(drop));
+            self.record_outcome(sent.as_ref().map(drop));
             sent
         })
     }

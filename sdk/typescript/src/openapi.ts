@@ -377,7 +377,7 @@ export interface components {
             index: number;
         };
         /**
-         * @description Reason that an approved request was not completed. `no_longer_allowed`: something changed between request and approval, and nothing was sent. `outcome_unknown`: it was sent and there was no response, so it may have been executed; it is not sent again. `upstream_error` and `upstream_timeout`: nothing was sent, the target refused the request before processing it, the method was GET, HEAD or OPTIONS, or, with `upstream_status`, the response cannot be passed on.
+         * @description Reason that an approved request was not completed. `no_longer_allowed`: something changed between request and approval, and nothing was sent. `outcome_unknown`: it was sent and there was no response, so it may have been executed; it is not sent again. `upstream_error` and `upstream_timeout`: nothing was sent, the target refused the request before processing it, or the method was GET, HEAD or OPTIONS. With `upstream_status`, the response cannot be passed on.
          * @enum {string}
          */
         ForwardError: "upstream_error" | "upstream_timeout" | "no_longer_allowed" | "outcome_unknown";
@@ -1347,7 +1347,7 @@ export interface operations {
     getScoreHistory: {
         parameters: {
             query: {
-                /** @description Strictly before this moment: `YYYY-MM-DD`, the start of that day in UTC, or a time in UTC, `YYYY-MM-DDThh:mm:ss.sssZ`, with 0 to 9 digits of a second and `Z` or `+00:00`. Every time in a response has one of these forms. */
+                /** @description Strictly before this moment. Formats: `YYYY-MM-DD`, the start of that day in UTC, or `YYYY-MM-DDThh:mm:ss.sssZ`, a time in UTC. It has 0 to 9 digits of a second, and `Z` or `+00:00`. Every time in a response has one of these forms. */
                 created_at: string;
             };
             header?: never;

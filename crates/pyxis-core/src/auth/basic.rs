@@ -25,7 +25,7 @@ pub(super) const KIND: CredentialKind = CredentialKind {
 pub struct BasicPair {}
 
 impl KindSettings for BasicPair {
-    fn words(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         Some("HTTP Basic".to_owned())
     }
 }

@@ -33,7 +33,7 @@ impl KindSettings for CookieName {
         Ok(())
     }
 
-    fn words(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         Some(format!("Cookie {}", self.name))
     }
 }

@@ -113,7 +113,7 @@ impl KindSettings for Headers {
         })
     }
 
-    fn words(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         let names: Vec<_> = self.list().iter().map(|header| header.name.as_str()).collect();
         let noun = if names.len() == 1 { "Header" } else { "Headers" };
         Some(format!("{noun} {}", names.join(", ")))

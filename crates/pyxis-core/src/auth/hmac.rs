@@ -59,9 +59,9 @@ pub(super) const KIND: CredentialKind = CredentialKind {
 
 /// A signature over parts of the request.
 ///
-/// Texts are templates: `{method}`, `{host}`, `{path}`, `{query}`, `{target}` (path and query as on the wire),
-/// `{body}`, `{body_sha256}` (hexadecimal digits), `{timestamp}` (seconds), `{timestamp_ms}`, `{timestamp_iso}`,
-/// `{nonce}`, `{secret.field}`; in headers also `{signature}`. `\n` is a line end.
+/// Texts are templates: `{method}`, `{host}`, `{path}`, `{query}`, `{target}` (path and query as on the wire), `{body}`,
+/// `{body_sha256}` (hexadecimal digits). Also `{timestamp}` (seconds), `{timestamp_ms}`, `{timestamp_iso}`, `{nonce}` and
+/// `{secret.field}`. In headers also `{signature}`. `\n` is a line end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hmac {

@@ -188,7 +188,7 @@ pub enum SecretForm {
 
 impl SecretForm {
     /// The field of a secret that is one text.
-    pub const fn whole(&self) -> Option<&KindField> {
+    pub const fn text_field(&self) -> Option<&KindField> {
         match self {
             Self::Text(field) | Self::TextOrObject(field) => Some(field),
             Self::Fields(_) => None,
@@ -205,7 +205,7 @@ pub struct KindField {
     pub member: &'static str,
     /// Label.
     pub label: &'static str,
-    /// Remark beside the label; may be empty.
+    /// Remark next to the label; may be empty.
     pub note: &'static str,
     /// Instruction; may be empty.
     pub hint: &'static str,
@@ -238,7 +238,8 @@ pub enum KindInput {
 
 impl KindField {
     /// A secret that is one text.
-    pub(super) const SECRET: Self = Self::secret("secret", "Secret").note("write-only: never shown again");
+    pub(super) const SECRET: Self =
+        Self::secret("secret", "Secret").with_note("write-only: never shown again");
     /// A private key of a secret with parts.
     pub(super) const PRIVATE_KEY: Self =
         Self::secret("private_key", "Private key").secret_lines().hint("PEM, as issued by the provider.");
@@ -298,7 +299,7 @@ impl KindField {
         Self { optional: true, note: "optional", ..self }
     }
 
-    pub(super) const fn note(self, note: &'static str) -> Self {
+    pub(super) const fn with_note(self, note: &'static str) -> Self {
         Self { note, ..self }
     }
 

@@ -32,7 +32,7 @@ impl KindSettings for QueryParameter {
         Ok(())
     }
 
-    fn words(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         Some(format!("Query parameter {}", self.parameter))
     }
 }

@@ -23,7 +23,7 @@ pub trait KindSettings {
     }
 
     /// The kind with its settings in a few words, if they are worth showing: `Header X-Api-Key`.
-    fn words(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         None
     }
 

@@ -13,7 +13,7 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     secret: SecretForm::Text(
         KindField::secret("secret", "Sidecar token")
             .optional()
-            .note("optional, write-only")
+            .with_note("optional, write-only")
             .hint("Sent to the sidecar as a bearer token, and only to the sidecar."),
     ),
     connector: Connector::Sidecar,

@@ -26,7 +26,7 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     secret: SecretForm::Text(
         KindField::secret("secret", "Private key")
             .optional()
-            .note("leave empty to generate a new one")
+            .with_note("leave empty to generate a new one")
             .hint("32 bytes in hexadecimal. It is never shown again."),
     ),
     secret_words: "32 bytes in hex, or made by Pyxis",
@@ -74,7 +74,7 @@ impl KeyAlgorithm {
 
 impl KindSettings for TokenSigningKey {
     /// `Signing key secp256k1, 0xf39F…`.
-    fn words(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         let public = self.address.as_deref().or(self.public_key.as_deref()).unwrap_or_default();
         Some(format!("Signing key {}, {public}", self.algorithm.as_str()))
     }

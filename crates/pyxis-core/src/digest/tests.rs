@@ -10,7 +10,7 @@ fn ids() -> (AgentId, CredentialId) {
     (agent, credential)
 }
 
-fn of(method: &str, target: &str, headers: &[Header], body: &[u8], version: i64) -> String {
+fn digest_of(method: &str, target: &str, headers: &[Header], body: &[u8], version: i64) -> String {
     let (agent, credential) = ids();
     request(method, target, headers.iter().copied(), body, credential, version, agent)
 }
@@ -23,15 +23,15 @@ fn sha256_of_a_known_message() {
 
 #[test]
 fn every_part_of_a_request_changes_its_digest() {
-    let base = of("POST", "https://h.example/", &[("a", b"1"), ("b", b"2")], b"body", 1);
+    let base = digest_of("POST", "https://h.example/", &[("a", b"1"), ("b", b"2")], b"body", 1);
     for other in [
-        of("PUT", "https://h.example/", &[("a", b"1"), ("b", b"2")], b"body", 1),
-        of("POST", "https://h.example/x", &[("a", b"1"), ("b", b"2")], b"body", 1),
-        of("POST", "https://h.example/", &[("a", b"1")], b"body", 1),
-        of("POST", "https://h.example/", &[("a", b"1"), ("b", b"3")], b"body", 1),
-        of("POST", "https://h.example/", &[("a", b"2"), ("b", b"1")], b"body", 1),
-        of("POST", "https://h.example/", &[("a", b"1"), ("b", b"2")], b"bodY", 1),
-        of("POST", "https://h.example/", &[("a", b"1"), ("b", b"2")], b"body", 2),
+        digest_of("PUT", "https://h.example/", &[("a", b"1"), ("b", b"2")], b"body", 1),
+        digest_of("POST", "https://h.example/x", &[("a", b"1"), ("b", b"2")], b"body", 1),
+        digest_of("POST", "https://h.example/", &[("a", b"1")], b"body", 1),
+        digest_of("POST", "https://h.example/", &[("a", b"1"), ("b", b"3")], b"body", 1),
+        digest_of("POST", "https://h.example/", &[("a", b"2"), ("b", b"1")], b"body", 1),
+        digest_of("POST", "https://h.example/", &[("a", b"1"), ("b", b"2")], b"bodY", 1),
+        digest_of("POST", "https://h.example/", &[("a", b"1"), ("b", b"2")], b"body", 2),
     ] {
         assert_ne!(other, base);
     }
@@ -45,13 +45,13 @@ fn every_part_of_a_request_changes_its_digest() {
 #[test]
 fn bytes_cannot_move_from_one_field_to_the_next() {
     let digests = [
-        of("GET", "ab", &[], b"", 1),
-        of("GETa", "b", &[], b"", 1),
-        of("GET", "a", &[("b", b"")], b"", 1),
-        of("GET", "a", &[("", b"b")], b"", 1),
-        of("GET", "a", &[], b"b", 1),
-        of("GET", "", &[("a", b"b"), ("", b"")], b"", 1),
-        of("GET", "", &[("a", b""), ("b", b"")], b"", 1),
+        digest_of("GET", "ab", &[], b"", 1),
+        digest_of("GETa", "b", &[], b"", 1),
+        digest_of("GET", "a", &[("b", b"")], b"", 1),
+        digest_of("GET", "a", &[("", b"b")], b"", 1),
+        digest_of("GET", "a", &[], b"b", 1),
+        digest_of("GET", "", &[("a", b"b"), ("", b"")], b"", 1),
+        digest_of("GET", "", &[("a", b""), ("b", b"")], b"", 1),
     ];
     for (i, digest) in digests.iter().enumerate() {
         assert!(!digests[..i].contains(digest), "case {i}");
@@ -60,7 +60,7 @@ fn bytes_cannot_move_from_one_field_to_the_next() {
 
 #[test]
 fn header_order_counts_only_within_one_name() {
-    let digest = |headers: &[Header]| of("GET", "t", headers, b"", 1);
+    let digest = |headers: &[Header]| digest_of("GET", "t", headers, b"", 1);
     assert_eq!(
         digest(&[("a", b"1"), ("b", b"2"), ("a", b"3")]),
         digest(&[("b", b"2"), ("a", b"1"), ("a", b"3")])
@@ -72,7 +72,7 @@ fn header_order_counts_only_within_one_name() {
 fn a_digest_is_stable_over_releases() {
     // Stored with pending transactions: a change of the encoding would refuse all of them. The values come from another
     // implementation of the encoding.
-    let digest = of("GET", "https://h.example/", &[("accept", b"*/*")], b"", 1);
+    let digest = digest_of("GET", "https://h.example/", &[("accept", b"*/*")], b"", 1);
     assert_eq!(digest, "93b895ff07ba41be885cce2f6f78fbfde00390bfd8277bad6fd37b150f24839f");
     let (agent, credential) = ids();
     assert_eq!(

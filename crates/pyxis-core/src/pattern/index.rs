@@ -39,7 +39,7 @@ impl PatternIndex {
         lower(&mut self.any_host.prefix, position);
     }
 
-    pub(crate) fn on(&self, host: &Host, port: u16) -> HostPatterns<'_> {
+    pub(crate) fn patterns_of_host(&self, host: &Host, port: u16) -> HostPatterns<'_> {
         let ports = self.hosts.get(host);
         let any_host = Some(&self.any_host);
         let roots = [any_host, ports.map(|ports| &ports.any), ports.and_then(|ports| ports.one.get(&port))];

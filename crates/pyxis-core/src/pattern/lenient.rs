@@ -1,8 +1,9 @@
 //! Variants of a path that careless decoders produce.
 //!
-//! Some servers decode more than percent escapes: overlong UTF-8 (`%C0%AE` for a dot), `%u002e` as in IIS, look-alikes
-//! that a normalization or a code page maps to ASCII (a full-width slash). Others drop what they cannot decode, or end
-//! a path at NUL. Each function here is one such step; `None` if it changes nothing.
+//! Some servers decode more than percent escapes. Examples are overlong UTF-8 (`%C0%AE` for a dot), `%u002e` as in
+//! IIS, and look-alikes of ASCII, such as a full-width slash. A normalization or a code page maps these to ASCII.
+//! Others drop what they cannot decode, or end a path at NUL. Each function here is one such step; `None` if it changes
+//! nothing.
 
 /// A step that rewrites a path; `None` if it changes nothing.
 pub(super) type DecodeStep = fn(&[u8]) -> Option<Vec<u8>>;

@@ -1,9 +1,9 @@
 //! Every plausible variant of a path.
 //!
-//! An upstream may read a path differently from how it was written: decode it again, drop `;params`, merge slashes, or
-//! treat a backslash as a slash. It may resolve dot segments that appear only after decoding, decode carelessly
-//! ([`lenient`]), or name files as Windows does ([`windows`]). Patterns that protect (require, deny) are tried on all
-//! of these variants, so that no spelling of `/admin` slips past a pattern `/admin`.
+//! An upstream may read a path differently from how it was written. It may decode it again, drop `;params`, merge
+//! slashes, or treat a backslash as a slash. It may resolve dot segments that appear only after decoding, decode
+//! carelessly ([`lenient`]), or name files as Windows does ([`windows`]). Patterns that protect (require, deny)
+//! are tried on all of these variants, so that no spelling of `/admin` slips past a pattern `/admin`.
 
 use super::lenient::{self, DecodeStep};
 use super::windows;

@@ -3,7 +3,7 @@
 use super::content::CompiledContentRules;
 use super::method::MethodSet;
 use super::pattern_lists::{Path, PathReadings, PatternList, PermitList};
-use super::{Decision, Method, Policy, Rule, Verdict};
+use super::{Decision, Method, Policy, PolicyVerdict, Rule};
 use crate::target::Target;
 
 /// A policy whose methods are sets and whose patterns are indexed. Immutable; share it.
@@ -35,8 +35,8 @@ impl Policy {
             require_methods,
             deny: PatternList::protecting(&self.deny_urls),
             require: PatternList::protecting(&self.require_approval_urls),
-            auto: PermitList::of(&self.auto_approve_urls),
-            content: CompiledContentRules::of(&self.content_rules),
+            auto: PermitList::compile(&self.auto_approve_urls),
+            content: CompiledContentRules::compile(&self.content_rules),
         }
     }
 }
@@ -58,37 +58,40 @@ impl CompiledPolicy {
     /// Decides about a request; the first matching rule decides.
     pub fn evaluate(&self, method: Method, target: &Target) -> Decision<'_> {
         if self.deny_methods.contains(method) {
-            return Decision::new(Verdict::Deny, Rule::Deny);
+            return Decision::new(PolicyVerdict::Deny, Rule::Deny);
         }
         let path = Path::new(target.path().as_bytes());
         if let Some(decision) = self.protected(target, &path) {
             return decision;
         }
         if let Some(pattern) = self.auto.permits(target, &path) {
-            return Decision { pattern: Some(pattern), ..Decision::new(Verdict::AutoApprove, Rule::AutoUrl) };
+            return Decision {
+                pattern: Some(pattern),
+                ..Decision::new(PolicyVerdict::AutoApprove, Rule::AutoUrl)
+            };
         }
         if self.auto_methods.contains(method) {
-            Decision::new(Verdict::AutoApprove, Rule::AutoMethod)
+            Decision::new(PolicyVerdict::AutoApprove, Rule::AutoMethod)
         } else if self.require_methods.contains(method) {
-            Decision::new(Verdict::RequireApproval, Rule::RequireMethod)
+            Decision::new(PolicyVerdict::RequireApproval, Rule::RequireMethod)
         } else {
-            Decision::new(Verdict::RequireApproval, Rule::Default)
+            Decision::new(PolicyVerdict::RequireApproval, Rule::Default)
         }
     }
 
-    /// `deny_urls`, then rule 1, each on every plausible variant of the path. If a list protects anything on the host,
-    /// a garbled path needs approval even if no variant matches: the host's reading of it is a guess.
+    /// `deny_urls`, then rule 1, each on every plausible variant of the path. If a list protects anything on the
+    /// host, a garbled path needs approval even if no variant matches. The host's reading of it is a guess.
     fn protected(&self, target: &Target, path: &Path<'_>) -> Option<Decision<'_>> {
-        let deny = (&self.deny, Decision::new(Verdict::Deny, Rule::Deny));
-        let require = (&self.require, Decision::new(Verdict::RequireApproval, Rule::RequireUrl));
+        let deny = (&self.deny, Decision::new(PolicyVerdict::Deny, Rule::Deny));
+        let require = (&self.require, Decision::new(PolicyVerdict::RequireApproval, Rule::RequireUrl));
         let mut protects = false;
         let found = [deny, require].into_iter().find_map(|(list, decision)| {
-            let here = list.index.on(target.host(), target.port());
+            let here = list.index.patterns_of_host(target.host(), target.port());
             if here.is_empty() {
                 return None;
             }
             protects = true;
-            match path.readings() {
+            match path.path_variants() {
                 PathReadings::One => here.find(path.text),
                 PathReadings::Several(paths) => paths.iter().filter_map(|path| here.find(path)).min(),
                 PathReadings::TooMany => return Some(decision),

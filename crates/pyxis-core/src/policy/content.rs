@@ -21,7 +21,7 @@ pub use method_override::{may_have_parameters, query_may_name_method};
 pub use rules::CompiledContentRules;
 
 use self::parsed::ParsedContent;
-use super::{Method, Verdict};
+use super::{Method, PolicyVerdict};
 use crate::pattern::Pattern;
 
 /// Longest body that rules read, in bytes. A longer one needs approval.
@@ -73,7 +73,7 @@ struct Unreadable(&'static str);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding<'a> {
     /// Verdict that the content calls for.
-    pub verdict: Verdict,
+    pub verdict: PolicyVerdict,
     /// The rule that decided, as written. `None` for the default of GraphQL endpoints.
     pub rule: Option<&'a str>,
     /// Fact that decided, for example `/amount is 12000; the rule allows <= 5000`.
@@ -127,12 +127,12 @@ impl ContentRule {
     }
 
     /// The verdict on messages that nobody reads.
-    fn unread_verdict(&self) -> Verdict {
+    fn unread_verdict(&self) -> PolicyVerdict {
         match &self.check {
             ContentCheck::Field(check) => check.otherwise,
-            ContentCheck::GraphQl(check) if check.passes_everything() => Verdict::AutoApprove,
-            ContentCheck::GraphQl(check) if check.verdict == Verdict::Deny => Verdict::Deny,
-            ContentCheck::GraphQl(_) => Verdict::RequireApproval,
+            ContentCheck::GraphQl(check) if check.passes_everything() => PolicyVerdict::AutoApprove,
+            ContentCheck::GraphQl(check) if check.verdict == PolicyVerdict::Deny => PolicyVerdict::Deny,
+            ContentCheck::GraphQl(_) => PolicyVerdict::RequireApproval,
         }
     }
 }
@@ -146,7 +146,7 @@ pub fn fact_without_rule(method: Method, content: &RequestContent<'_>) -> String
 
 /// The finding that a request names another method, if that method does not simply pass.
 pub(super) fn method_finding(
-    verdict: impl Fn(Method) -> Verdict,
+    verdict: impl Fn(Method) -> PolicyVerdict,
     method: Method,
     content: &RequestContent<'_>,
 ) -> Option<Finding<'static>> {
@@ -154,11 +154,11 @@ pub(super) fn method_finding(
 }
 
 /// The order of verdicts, strictest first: of several findings the first strictest counts.
-pub(super) const fn leniency(verdict: Verdict) -> u8 {
+pub(super) const fn leniency(verdict: PolicyVerdict) -> u8 {
     match verdict {
-        Verdict::Deny => 0,
-        Verdict::RequireApproval => 1,
-        Verdict::AutoApprove => 2,
+        PolicyVerdict::Deny => 0,
+        PolicyVerdict::RequireApproval => 1,
+        PolicyVerdict::AutoApprove => 2,
     }
 }
 

@@ -7,7 +7,7 @@ use super::Method;
 use crate::approval_mode::Channel;
 use crate::chat::Rooms;
 
-mod reading;
+mod parsing;
 
 /// The policy of one credential (`docs/reference/policy.md#fields`).
 ///

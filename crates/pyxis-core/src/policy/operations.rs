@@ -33,7 +33,7 @@ const RPC_NAMES: &[&str] =
 
 impl Operations {
     /// Kind of operations in the bodies of requests to `target`; `None` if path and method determine the operation.
-    pub fn of(target: &Target) -> Option<Self> {
+    pub fn from_target(target: &Target) -> Option<Self> {
         Self::of_path(target.written_host(), target.path())
     }
 
@@ -176,7 +176,7 @@ mod tests {
             ("https://a.example/items?path=/graphql", None),
             ("https://graphql.example/items", None),
         ] {
-            assert_eq!(Operations::of(&Target::parse(url).unwrap()), expected, "{url}");
+            assert_eq!(Operations::from_target(&Target::parse(url).unwrap()), expected, "{url}");
         }
     }
 
@@ -187,7 +187,11 @@ mod tests {
             let urls = Operations::known_endpoints([allowed.as_str()]);
             assert!(urls.iter().any(|url| url.ends_with(endpoint)), "{host}: {urls:?}");
             for url in urls {
-                assert_eq!(Operations::of(&Target::parse(&url).unwrap()), Some(Operations::GraphQl), "{url}");
+                assert_eq!(
+                    Operations::from_target(&Target::parse(&url).unwrap()),
+                    Some(Operations::GraphQl),
+                    "{url}"
+                );
             }
         }
         assert!(Operations::known_endpoints(["api.example.com", "*.example.com"]).is_empty());

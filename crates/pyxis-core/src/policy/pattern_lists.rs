@@ -23,7 +23,7 @@ impl<'a> Path<'a> {
         Self { text, readings: OnceCell::new() }
     }
 
-    pub(super) fn readings(&self) -> &PathReadings {
+    pub(super) fn path_variants(&self) -> &PathReadings {
         self.readings.get_or_init(|| {
             if is_unambiguous(self.text) {
                 return PathReadings::One;
@@ -33,7 +33,7 @@ impl<'a> Path<'a> {
     }
 
     pub(super) fn is_garbled(&self) -> bool {
-        matches!(self.readings(), PathReadings::Several(paths) if is_garbled(paths))
+        matches!(self.path_variants(), PathReadings::Several(paths) if is_garbled(paths))
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) struct PermitList {
 }
 
 impl PermitList {
-    pub(super) fn of(texts: &[String]) -> Self {
+    pub(super) fn compile(texts: &[String]) -> Self {
         let (mut exact, mut area) = (PatternIndex::default(), PatternIndex::default());
         for (position, text) in texts.iter().enumerate() {
             if let Ok(pattern) = Pattern::parse(text) {
@@ -92,11 +92,11 @@ impl PermitList {
     /// The pattern that the path itself matches. Every variant of the path must match one as well: no request leaves
     /// the permitted area by way of `..;` or an escaped slash. A garbled path never passes.
     pub(super) fn permits(&self, target: &Target, path: &Path<'_>) -> Option<&str> {
-        let position = self.exact.index.on(target.host(), target.port()).find(path.text)?;
-        let stays = match path.readings() {
+        let position = self.exact.index.patterns_of_host(target.host(), target.port()).find(path.text)?;
+        let stays = match path.path_variants() {
             PathReadings::One => true,
             PathReadings::Several(paths) => {
-                let area = self.area.on(target.host(), target.port());
+                let area = self.area.patterns_of_host(target.host(), target.port());
                 !path.is_garbled() && paths.iter().all(|path| area.find(path).is_some())
             }
             PathReadings::TooMany => false,

@@ -8,7 +8,7 @@ mod table;
 mod tightening;
 mod websocket;
 
-use super::{Decision, Method, Policy, RequestContent, Rule, Verdict, evaluate, evaluate_content};
+use super::{Decision, Method, Policy, PolicyVerdict, RequestContent, Rule, evaluate, evaluate_content};
 use crate::approval_mode::ApprovalMode;
 use crate::target::Target;
 
@@ -21,7 +21,7 @@ fn target(url: &str) -> Target {
 }
 
 /// Verdict, rule and pattern for a request under a policy.
-fn decide(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option<String>) {
+fn decide(policy: &Policy, method: Method, url: &str) -> (PolicyVerdict, Rule, Option<String>) {
     let compiled = policy.compile();
     let Decision { verdict, rule, pattern } =
         evaluate(Some(&compiled), ApprovalMode::Gated, method, &target(url));

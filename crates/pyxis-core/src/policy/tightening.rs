@@ -1,6 +1,6 @@
 //! Revocation of grants when a policy changes (`docs/reference/behavior/proxy.md#grants`).
 
-use super::{CompiledPolicy, Method, Policy, Rule, Verdict};
+use super::{CompiledPolicy, Method, Policy, PolicyVerdict, Rule};
 use crate::target::Target;
 
 /// Differences that make a policy stricter than the one before.
@@ -28,7 +28,7 @@ impl PolicyTightening {
     /// requires approval for it by URL, or wants a passkey or more approvers than before.
     pub fn revokes(&self, method: Method, route_target: &Target) -> bool {
         let decision = self.new.evaluate(method, route_target);
-        let forbidden = decision.verdict == Verdict::Deny || decision.rule == Rule::RequireUrl;
+        let forbidden = decision.verdict == PolicyVerdict::Deny || decision.rule == Rule::RequireUrl;
         self.passkey || self.min_approvals || forbidden
     }
 }

@@ -1,6 +1,6 @@
 //! The rules of scoring and deduplication, as a table of days in the life of a few wallets.
 
-mod days;
+mod deduplication;
 mod properties;
 mod records;
 
@@ -55,7 +55,7 @@ fn weights() -> Weights {
 }
 
 /// The score of wallet 1 on day `now` with threshold 20.
-fn settled(now: i64, stamps: &[Stamp], claims: &[Claim]) -> ScoreResult {
+fn compute_score(now: i64, stamps: &[Stamp], claims: &[Claim]) -> ScoreResult {
     compute(&Input {
         address: wallet(1),
         stamps,
@@ -67,7 +67,7 @@ fn settled(now: i64, stamps: &[Stamp], claims: &[Claim]) -> ScoreResult {
 }
 
 /// Name, score, dedup and day of expiry of each Stamp.
-fn shown(settled: &ScoreResult) -> Vec<(&str, String, bool, i64)> {
+fn summarize(settled: &ScoreResult) -> Vec<(&str, String, bool, i64)> {
     let entries = settled.stamps.iter();
     entries
         .map(|e| (e.provider.as_str(), e.score.to_string(), e.dedup, e.expires_at.0 / 86_400_000))
@@ -81,7 +81,7 @@ fn claimed(settled: &ScoreResult) -> Vec<(&str, i64)> {
 
 #[test]
 fn an_address_without_stamps_scores_zero_and_never_passes() {
-    let empty = settled(1, &[], &[]);
+    let empty = compute_score(1, &[], &[]);
     assert_eq!((empty.score, empty.passing, empty.expires_at), (Decimal::ZERO, false, None));
     assert_eq!(empty.valid_until, UnixMillis(i64::MAX));
     let (stamps, weights) = ([], weights());
@@ -99,31 +99,31 @@ fn an_address_without_stamps_scores_zero_and_never_passes() {
 #[test]
 fn a_score_equal_to_the_threshold_passes() {
     let stamps = [stamp("C", 9, "c"), stamp("D", 9, "d")];
-    let both = settled(1, &stamps, &[]);
+    let both = compute_score(1, &stamps, &[]);
     assert_eq!((both.score.to_string().as_str(), both.passing), ("20.00000", true));
-    assert!(!settled(1, &stamps[..1], &[]).passing);
+    assert!(!compute_score(1, &stamps[..1], &[]).passing);
 }
 
 #[test]
 fn a_stamp_without_weight_is_listed_and_does_not_move_the_expiry() {
     let stamps = [stamp("A", 9, "a"), stamp("Z", 3, "z"), stamp("Unknown", 2, "u")];
-    let found = settled(1, &stamps, &[]);
+    let found = compute_score(1, &stamps, &[]);
     assert_eq!(found.expires_at, Some(day(9)));
     assert_eq!(found.valid_until, day(2));
     let listed = [("A", "1.50000", 9), ("Unknown", "0.00000", 2), ("Z", "0.00000", 3)]
         .map(|(n, s, d)| (n, s.to_owned(), false, d));
-    assert_eq!(shown(&found), listed);
-    assert_eq!(settled(1, &stamps[1..], &[]).expires_at, None);
+    assert_eq!(summarize(&found), listed);
+    assert_eq!(compute_score(1, &stamps[1..], &[]).expires_at, None);
 }
 
 #[test]
 fn a_stamp_counts_from_its_issuance_until_just_before_its_expiry() {
     let stamps = [Stamp { issued_at: day(2), ..stamp("A", 4, "a") }];
-    let before = settled(1, &stamps, &[]);
+    let before = compute_score(1, &stamps, &[]);
     assert!(before.stamps.is_empty() && before.claims.is_empty());
     assert_eq!(before.valid_until, day(2));
     for (now, live) in [(2, true), (3, true), (4, false), (5, false)] {
-        assert_eq!(settled(now, &stamps, &[]).stamps.len() == 1, live, "day {now}");
+        assert_eq!(compute_score(now, &stamps, &[]).stamps.len() == 1, live, "day {now}");
     }
-    assert_eq!(settled(4, &stamps, &[]).valid_until, UnixMillis(i64::MAX));
+    assert_eq!(compute_score(4, &stamps, &[]).valid_until, UnixMillis(i64::MAX));
 }

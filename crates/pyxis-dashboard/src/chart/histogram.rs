@@ -75,7 +75,7 @@ impl Histogram {
     pub fn new(description: String, mut bins: Vec<Bin>, before: Decimal, after: Decimal) -> Self {
         let Some(first) = bins.first().copied() else { return Self { description, ..Self::default() } };
         let width = (first.to.units() - first.from.units()).max(1);
-        reach(&mut bins, before.max(after), width);
+        extend_bins(&mut bins, before.max(after), width);
         let top = axis_top(bins.iter().map(|bin| bin.before.max(bin.after)).max().unwrap_or(0));
         let axis = Axis { width, bins: bins.len() };
         Self {
@@ -83,14 +83,14 @@ impl Histogram {
             columns: bins.iter().enumerate().map(|(index, bin)| axis.columns(index, bin, top)).collect(),
             gridlines: gridlines(top),
             ticks: axis.ticks(),
-            needed: axis.needed(before, after),
+            needed: axis.threshold_marks(before, after),
             bins,
         }
     }
 }
 
 /// Adds empty bins until one of them contains `score`.
-fn reach(bins: &mut Vec<Bin>, score: Decimal, width: i64) {
+fn extend_bins(bins: &mut Vec<Bin>, score: Decimal, width: i64) {
     while let Some(last) = bins.last().copied()
         && last.to <= score
         && bins.len() < MOST_BINS
@@ -148,7 +148,7 @@ impl Axis {
     }
 
     /// Two marks turn away from each other, so that both can be read.
-    fn needed(self, before: Decimal, after: Decimal) -> Vec<Mark> {
+    fn threshold_marks(self, before: Decimal, after: Decimal) -> Vec<Mark> {
         let mark = |at: Decimal, words: &str, anchor, old| {
             let label = format!("{words} {}", text::plain(at));
             Mark { x: self.x(at), label, anchor, old }

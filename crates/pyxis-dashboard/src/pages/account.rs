@@ -13,7 +13,7 @@ use super::ceremony::{answer, challenge};
 use super::list_query::{ListQuery, ListSlot, read};
 use super::problem;
 use crate::error::html;
-use crate::form::{Fields, Form, Page, PathId};
+use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
@@ -117,7 +117,9 @@ pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Probl
     }
 }
 
-pub(crate) async fn add_token(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
+pub(crate) async fn add_token(
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
     match make_token(&state, &who, &fields).await {
         Ok((row, token)) => {
             let curl = format!(
@@ -158,20 +160,24 @@ async fn make_token(
 
 pub(crate) async fn revoke_token(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<SignedIn>,
+    SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound)?;
     tokens::revoke(&state.gateway.audited, &who.person, id).await?;
-    Ok(Notice::TokenRevoked.then(&state, HERE))
+    Ok(Notice::TokenRevoked.redirect(&state, HERE))
 }
 
 /// The challenge for a new passkey.
-pub(crate) async fn begin_passkey(Form { state, who, .. }: Form<SignedIn>) -> Result<Response, Error> {
+pub(crate) async fn begin_passkey(
+    SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
     challenge(passkeys::begin_register(&state.gateway, &who.person).await)
 }
 
-pub(crate) async fn add_passkey(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
-    let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.then(&state, HERE)) };
+pub(crate) async fn add_passkey(
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
+    let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.redirect(&state, HERE)) };
     let name = fields.trimmed("name");
     let notice = match passkeys::register(&state.gateway, &who.person, &name, &given).await {
         Ok(_) => Notice::PasskeyAdded,
@@ -180,7 +186,7 @@ pub(crate) async fn add_passkey(Form { state, who, fields }: Form<SignedIn>) -> 
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.then(&state, HERE))
+    Ok(notice.redirect(&state, HERE))
 }
 
 fn passkey_id(text: &str) -> Result<PasskeyId, Error> {
@@ -189,16 +195,16 @@ fn passkey_id(text: &str) -> Result<PasskeyId, Error> {
 
 pub(crate) async fn rename_passkey(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<SignedIn>,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::rename(&state.gateway.audited, &who.person, passkey_id(&id)?, &fields.trimmed("name")).await?;
-    Ok(Notice::PasskeyRenamed.then(&state, HERE))
+    Ok(Notice::PasskeyRenamed.redirect(&state, HERE))
 }
 
 pub(crate) async fn remove_passkey(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<SignedIn>,
+    SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::remove(&state.gateway.audited, &who.person, passkey_id(&id)?).await?;
-    Ok(Notice::PasskeyRemoved.then(&state, HERE))
+    Ok(Notice::PasskeyRemoved.redirect(&state, HERE))
 }

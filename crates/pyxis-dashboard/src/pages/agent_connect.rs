@@ -50,7 +50,7 @@ pub(crate) async fn page(
 }
 
 /// Time of the agent's latest message, for the page that waits for the first one.
-pub(crate) async fn seen(
+pub(crate) async fn last_message_time(
     Page { state, who, .. }: Page<Manager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {

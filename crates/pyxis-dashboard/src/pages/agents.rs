@@ -21,7 +21,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{agent_id, first_request, problem};
 use crate::error::html;
-use crate::form::{Fields, Form, Page, PathId};
+use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::agents::{
@@ -39,7 +39,7 @@ pub(crate) async fn list(
         return Ok(file);
     }
     let (shown, search) = TABLE.page(store, "/app/agents", &asked, &list).await?;
-    let agents = shown.iter().map(|one| line(&one.row, one.used, reach(one), now)).collect();
+    let agents = shown.iter().map(|one| line(&one.row, one.used, credential_summary(one), now)).collect();
     let first_request = first_request(&state, "<agent key>", None);
     html(&AgentsPage { shell: who.shell(&state).await?, search, agents, first_request })
 }
@@ -51,7 +51,7 @@ const TABLE: Table<AgentItem, SortKey<AgentItem>> = Table {
         ("name", By::Text(|one| one.row.name.clone()), AgentItem::NAME),
         ("key", By::Text(|one| one.row.key_hint.clone()), AgentItem::KEY),
         ("state", By::Text(|one| enabled(one.row.disabled_at).to_owned()), AgentItem::STATE),
-        ("may_use", By::Text(reach), AgentItem::CREDENTIALS),
+        ("may_use", By::Text(credential_summary), AgentItem::CREDENTIALS),
         ("used_this_hour", By::Number(|one| one.used), AgentItem::USED),
         (
             "limit_per_hour",
@@ -64,7 +64,7 @@ const TABLE: Table<AgentItem, SortKey<AgentItem>> = Table {
 };
 
 /// `all credentials`, `billing-api, mail`, `none`.
-fn reach(item: &AgentItem) -> String {
+fn credential_summary(item: &AgentItem) -> String {
     match &item.credentials {
         _ if item.row.all_credentials => "all credentials".to_owned(),
         None => "none".to_owned(),
@@ -111,7 +111,9 @@ async fn choices(
         .collect())
 }
 
-pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn add(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let result = match limits(&fields) {
         Err(problems) => Err(problems),
         Ok((rate_limit_per_hour, max_pending)) => {
@@ -277,7 +279,7 @@ async fn connected_programs(
 
 pub(crate) async fn edit(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
     let problems = match limits(&fields) {
@@ -291,7 +293,7 @@ pub(crate) async fn edit(
                 enabled: None,
             };
             match agents::update(&state.gateway.audited, &who.person.actor(), id, patch).await {
-                Ok(_) => return Ok(Notice::Saved.then(&state, &format!("/app/agents/{id}"))),
+                Ok(_) => return Ok(Notice::Saved.redirect(&state, &format!("/app/agents/{id}"))),
                 Err(error) => problem(error, "name", field)?,
             }
         }
@@ -303,7 +305,7 @@ pub(crate) async fn edit(
 
 pub(crate) async fn rotate(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let (agent, key) = agents::rotate(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
     key_page(&state, &who, &agent, &key, true).await
@@ -311,16 +313,16 @@ pub(crate) async fn rotate(
 
 pub(crate) async fn disable(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false).await?;
-    Ok(Notice::AgentDisabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
+    Ok(Notice::AgentDisabled.redirect(&state, &format!("/app/agents/{}", agent_id(&id)?)))
 }
 
 /// Disables the agent and denies its pending requests; returns to the page that had the button.
 pub(crate) async fn deny_all(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
@@ -328,15 +330,15 @@ pub(crate) async fn deny_all(
     deny_all::deny_all(&state.gateway, &who.person, surface, id, reason.as_deref()).await?;
     let back =
         if fields.get("from") == "inbox" { "/app/inbox".to_owned() } else { format!("/app/agents/{id}") };
-    Ok(Notice::DeniedAll.then(&state, &back))
+    Ok(Notice::DeniedAll.redirect(&state, &back))
 }
 
 pub(crate) async fn enable(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true).await?;
-    Ok(Notice::AgentEnabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
+    Ok(Notice::AgentEnabled.redirect(&state, &format!("/app/agents/{}", agent_id(&id)?)))
 }
 
 async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Result<Agent, Error> {
@@ -348,8 +350,8 @@ async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Resul
 
 pub(crate) async fn remove(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     agents::remove(&state.gateway.audited, &who.person.actor(), agent_id(&id)?).await?;
-    Ok(Notice::AgentRemoved.then(&state, "/app/agents"))
+    Ok(Notice::AgentRemoved.redirect(&state, "/app/agents"))
 }

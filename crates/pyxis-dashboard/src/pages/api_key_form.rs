@@ -38,17 +38,21 @@ pub(super) fn tiers(chosen: i64, limit: fn(i64, Option<i64>) -> i64) -> Vec<Choi
 
 /// The form of a new key.
 pub(super) fn blank() -> ApiKeyForm {
-    shown(String::new(), (FIRST, FIRST), (true, false))
+    build_form(String::new(), (FIRST, FIRST), (true, false))
 }
 
 /// The form of a stored key.
-pub(super) fn of(row: &ApiKeyRow) -> ApiKeyForm {
+pub(super) fn from_row(row: &ApiKeyRow) -> ApiKeyForm {
     let stamps = Tier { tier: row.stamps_tier, limit: row.stamps_limit };
     let models = Tier { tier: row.models_tier, limit: row.models_limit };
-    shown(row.name.clone(), (stamps, models), (row.can_read, row.can_write))
+    build_form(row.name.clone(), (stamps, models), (row.can_read, row.can_write))
 }
 
-fn shown(name: String, (stamps, models): (Tier, Tier), (can_read, can_write): (bool, bool)) -> ApiKeyForm {
+fn build_form(
+    name: String,
+    (stamps, models): (Tier, Tier),
+    (can_read, can_write): (bool, bool),
+) -> ApiKeyForm {
     let number = |limit: Option<i64>| limit.map(|limit| limit.to_string()).unwrap_or_default();
     ApiKeyForm {
         name,
@@ -71,8 +75,8 @@ pub(super) fn typed(fields: &Fields, problems: Problems) -> ApiKeyForm {
         stamps_limit: fields.trimmed("stamps_limit"),
         models_tiers: tiers(tier("models_tier"), limit_of_models),
         models_limit: fields.trimmed("models_limit"),
-        can_read: fields.on("can_read"),
-        can_write: fields.on("can_write"),
+        can_read: fields.is_checked("can_read"),
+        can_write: fields.is_checked("can_write"),
         problems,
     }
 }
@@ -82,7 +86,7 @@ pub(super) fn read(fields: &Fields) -> Result<ApiKeyInput, Problems> {
     let mut problems = Problems::default();
     let stamps = tier(fields, "stamps_tier", "stamps_limit", &mut problems);
     let models = tier(fields, "models_tier", "models_limit", &mut problems);
-    let (can_read, can_write) = (fields.on("can_read"), fields.on("can_write"));
+    let (can_read, can_write) = (fields.is_checked("can_read"), fields.is_checked("can_write"));
     if !can_read && !can_write {
         problems.add("can_read", "Select at least one permission.");
     }

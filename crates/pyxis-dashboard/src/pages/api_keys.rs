@@ -17,10 +17,10 @@ use super::api_key_form as form;
 use super::key_usage::{self, budget};
 use super::list_query::{ListQuery, ListSlot};
 use super::publishable_key_form;
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, problem};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, curl_command, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Fields, Form, Page, PathId};
+use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
 use crate::view::api_keys::{
@@ -45,9 +45,9 @@ pub(crate) async fn list(
     let (keys, search) = KEYS.page(store, LIST, &wanted, &keys).await?;
     let keys = keys.iter().map(|key| line(&key.row, key.used, now)).collect();
     let (requests, request_search) = REQUESTS.page(store, LIST, &wanted, &requests).await?;
-    let requests = requests.into_iter().map(|item| asked(item.row, item.key, now)).collect();
+    let requests = requests.into_iter().map(|item| history_request(item.row, item.key, now)).collect();
     let scorer = first_scorer(&scoring, &who).await?;
-    let ask = ask(&state, &scorer, EXAMPLE_ADDRESS, A_KEY);
+    let ask = curl_command(&state, &scorer, EXAMPLE_ADDRESS, A_KEY);
     let shell = who.shell(&state).await?;
     html(&ApiKeysPage { shell, search, keys, request_search, requests, ask })
 }
@@ -126,7 +126,7 @@ fn line(row: &ApiKeyRow, used: i64, now: UnixMillis) -> ApiKeyLine {
     }
 }
 
-fn asked(row: HistoryRequestRow, key: String, now: UnixMillis) -> HistoryRequest {
+fn history_request(row: HistoryRequestRow, key: String, now: UnixMillis) -> HistoryRequest {
     HistoryRequest {
         id: row.id.to_string(),
         key_id: row.api_key_id.to_string(),
@@ -150,7 +150,7 @@ pub(crate) async fn new(
 }
 
 pub(crate) async fn add(
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let problems = match form::read(&fields) {
         Err(problems) => problems,
@@ -187,7 +187,7 @@ async fn key_page(
         name: row.name.clone(),
         key: key.expose().clone(),
         can_read: row.can_read,
-        ask: ask(state, &scorer, EXAMPLE_ADDRESS, key.expose()),
+        ask: curl_command(state, &scorer, EXAMPLE_ADDRESS, key.expose()),
         embed: None,
     })
 }
@@ -206,7 +206,7 @@ pub(crate) async fn show(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let row = api_keys::get(&scoring.store, who.person.workspace(), key_id(&id)?).await?;
-    page(&state, &scoring, &who, &row, form::of(&row), String::new()).await
+    page(&state, &scoring, &who, &row, form::from_row(&row), String::new()).await
 }
 
 async fn page(
@@ -254,7 +254,7 @@ async fn history(
     }
     let requests = lists::history_requests(row.workspace_id, Some(row.id));
     let last = requests.read(&scoring.store, &Slice::first(1, &[])).await.map_err(Service::from)?.pop();
-    let last = last.map(|item| (item.row.state, asked(item.row, item.key, now)));
+    let last = last.map(|item| (item.row.state, history_request(item.row, item.key, now)));
     Ok(match last {
         Some((RequestState::Pending, request)) => HistoryAccess::Pending(request),
         Some((RequestState::Refused, request)) => HistoryAccess::Without { refused: Some(request) },
@@ -264,7 +264,7 @@ async fn history(
 
 pub(crate) async fn edit(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let row = api_keys::get(&scoring.store, who.person.workspace(), id).await?;
@@ -283,7 +283,7 @@ pub(crate) async fn edit(
                 can_read_history: None,
             };
             match api_keys::update(&scoring.audited, &who.person.actor(), id, change, None).await {
-                Ok(_) => return Ok(Notice::KeySaved.then(&state, &path(id))),
+                Ok(_) => return Ok(Notice::KeySaved.redirect(&state, &path(id))),
                 Err(error) => problem(error, form::field)?,
             }
         }
@@ -309,40 +309,40 @@ async fn edit_publishable(
             };
             let actor = who.person.actor();
             match api_keys::update(&scoring.audited, &actor, row.id, change, Some(wanted.origins)).await {
-                Ok(_) => return Ok(Notice::KeySaved.then(state, &path(row.id))),
+                Ok(_) => return Ok(Notice::KeySaved.redirect(state, &path(row.id))),
                 Err(error) => problem(error, publishable_key_form::field)?,
             }
         }
     };
     let typed = publishable_key_form::retyped(fields, problems);
     let settings = publishable_key_form::settings(state, scoring, row, Some(typed)).await?;
-    let page = render(state, scoring, who, row, (form::of(row), String::new(), settings)).await?;
+    let page = render(state, scoring, who, row, (form::from_row(row), String::new(), settings)).await?;
     Ok(unprocessable(page))
 }
 
 pub(crate) async fn revoke(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     api_keys::revoke(&scoring.audited, &who.person.actor(), id).await?;
-    Ok(Notice::KeyRevoked.then(&state, &path(id)))
+    Ok(Notice::KeyRevoked.redirect(&state, &path(id)))
 }
 
 /// Asks for access to history.
 pub(crate) async fn ask_history(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let use_case = fields.text("use_case").trim().to_owned();
     match history_requests::create(&scoring, &who.person.actor(), id, &use_case).await {
-        Ok(_) => Ok(Notice::HistoryAsked.then(&state, &path(id))),
-        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.then(&state, &path(id))),
+        Ok(_) => Ok(Notice::HistoryAsked.redirect(&state, &path(id))),
+        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.redirect(&state, &path(id))),
         Err(error) => {
             let problems = problem(error, |_| "use_case")?;
             let row = api_keys::get(&scoring.store, who.person.workspace(), id).await?;
-            let form = ApiKeyForm { problems, ..form::of(&row) };
+            let form = ApiKeyForm { problems, ..form::from_row(&row) };
             Ok(unprocessable(page(&state, &scoring, &who, &row, form, use_case).await?))
         }
     }
@@ -351,27 +351,27 @@ pub(crate) async fn ask_history(
 /// Withdraws access to history.
 pub(crate) async fn withdraw_history(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let change = ApiKeyChange { can_read_history: Some(false), ..ApiKeyChange::default() };
     match api_keys::update(&scoring.audited, &who.person.actor(), id, change, None).await {
-        Ok(_) => Ok(Notice::HistoryWithdrawn.then(&state, &path(id))),
-        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.then(&state, &path(id))),
+        Ok(_) => Ok(Notice::HistoryWithdrawn.redirect(&state, &path(id))),
+        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.redirect(&state, &path(id))),
         Err(error) => Err(error.into()),
     }
 }
 
 pub(crate) async fn approve_history(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     decide(&state, &scoring, &who, &id, true).await
 }
 
 pub(crate) async fn refuse_history(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     decide(&state, &scoring, &who, &id, false).await
 }
@@ -390,5 +390,5 @@ async fn decide(
         Err(Service::Conflict(_)) => Notice::HistorySettled,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.then(state, LIST))
+    Ok(notice.redirect(state, LIST))
 }

@@ -73,7 +73,7 @@ impl Search {
         let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let outcome = OUTCOMES.iter().find(|(name, ..)| *name == self.outcome);
         let agent: Option<AgentId> = self.agent.parse().ok();
-        let (by, rising) = ORDERS.asked(&self.sort);
+        let (by, rising) = ORDERS.sort_column(&self.sort);
         Wanted {
             events: wanted_events(&self.event, &self.outcome),
             actor: agent.map(ActorId::Agent),
@@ -139,7 +139,7 @@ pub(crate) async fn page(
             (0, _) => "no events".to_owned(),
             (n, true) if asked.sort.is_empty() => format!("{n} events and older ones"),
             (n, true) => format!("{n} events and more"),
-            (n, false) => text::counted(n as u64, "event"),
+            (n, false) => text::count_noun(n as u64, "event"),
         },
         rows: entries.iter().map(|entry| row(entry, now)).collect(),
         newest: wanted.beyond_seq.map(|_| asked.link(HERE, None)),
@@ -215,7 +215,7 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
     let named = series.iter().zip(classes).map(|(name, class)| Series { name: (*name).to_owned(), class });
     let description = format!(
         "{} from {} to {}: {} allowed, {} allowed by a grant, {} sent for approval, {} denied or refused.",
-        text::counted(totals.iter().sum(), "request"),
+        text::count_noun(totals.iter().sum(), "request"),
         text::absolute(from),
         text::absolute(to),
         totals[0],

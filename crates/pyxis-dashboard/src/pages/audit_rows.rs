@@ -70,7 +70,7 @@ fn chosen_events(choice: &str) -> Vec<AuditEvent> {
 /// The line of a record.
 pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
     let record = &entry.record.record;
-    let event = record.event.known();
+    let event = record.event.as_known();
     let detail: Value = serde_json::from_str(&record.detail).unwrap_or_default();
     let after: Value = entry
         .outcome
@@ -93,7 +93,7 @@ pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
         actor: record.actor_name.clone(),
         subject: record.credential.clone().unwrap_or_else(|| subject(&detail)),
         request,
-        why: event.map(|event| why(event, &detail, method)).unwrap_or_default(),
+        why: event.map(|event| explain(event, &detail, method)).unwrap_or_default(),
         result: result(status, &after),
         txn_id: record.txn_id.map(|txn| txn.to_string()),
     }
@@ -134,7 +134,7 @@ fn subject(detail: &Value) -> String {
     labels::short_route(named.unwrap_or("")).to_owned()
 }
 
-fn why(event: AuditEvent, detail: &Value, method: &str) -> String {
+fn explain(event: AuditEvent, detail: &Value, method: &str) -> String {
     let said = |key: &str| detail[key].as_str().filter(|text| !text.is_empty());
     let reason = said("reason").map(|reason| format!("“{reason}”"));
     match event {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::agents::unprocessable;
 use super::problem;
 use crate::error::html;
-use crate::form::{Form, Page};
+use crate::form::{Page, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::upload::Upload;
@@ -70,9 +70,11 @@ fn field(name: &str) -> &'static str {
     }
 }
 
-pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn save(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let (name, accent) = (fields.trimmed("display_name"), fields.trimmed("accent"));
-    let looking = fields.on("preview");
+    let looking = fields.is_checked("preview");
     let outcome = if looking {
         brand::check(&name, &accent)
     } else {
@@ -80,7 +82,7 @@ pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<R
     };
     match outcome {
         Ok(_) if looking => show(&state, &who, name, accent, true, Problems::default()).await,
-        Ok(_) => Ok(Notice::Saved.then(&state, HERE)),
+        Ok(_) => Ok(Notice::Saved.redirect(&state, HERE)),
         Err(error) => {
             let problems = problem(error, "display_name", field)?;
             Ok(unprocessable(show(&state, &who, name, accent, true, problems).await?))
@@ -90,7 +92,7 @@ pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<R
 
 pub(crate) async fn set_logo(Upload { state, who, file }: Upload<Manager>) -> Result<Response, Error> {
     match brand::set_logo(&state.gateway.audited, &who.person.actor(), Some(file)).await {
-        Ok(()) => Ok(Notice::LogoSet.then(&state, HERE)),
+        Ok(()) => Ok(Notice::LogoSet.redirect(&state, HERE)),
         Err(error) => {
             let problems = problem(error, "logo", field)?;
             let saved = brand::get(&state.gateway.store, who.person.workspace()).await?;
@@ -100,9 +102,11 @@ pub(crate) async fn set_logo(Upload { state, who, file }: Upload<Manager>) -> Re
     }
 }
 
-pub(crate) async fn remove_logo(Form { state, who, .. }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn remove_logo(
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     brand::set_logo(&state.gateway.audited, &who.person.actor(), None).await?;
-    Ok(Notice::LogoRemoved.then(&state, HERE))
+    Ok(Notice::LogoRemoved.redirect(&state, HERE))
 }
 
 /// The colors of a preview. Contains only values that parsed as a color.

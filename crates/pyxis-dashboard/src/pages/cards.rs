@@ -52,7 +52,7 @@ pub(super) struct Cards {
 }
 
 impl Cards {
-    pub(super) async fn of(state: &State, who: &SignedIn, place: ReturnTo) -> Result<Self, Error> {
+    pub(super) async fn load(state: &State, who: &SignedIn, place: ReturnTo) -> Result<Self, Error> {
         let policies = policies::list(&state.gateway.store, who.person.workspace()).await?;
         Ok(Self {
             place,
@@ -72,7 +72,7 @@ impl Cards {
         let target = Target::parse(&view.target).ok().filter(|_| !view.target_redacted);
         let assigned = self.rights.may_approve(row.credential_id);
         let policy = self.policies.get(&row.credential_id);
-        let stands = viewer_status::standing(&self.approver, assigned, row, policy, &view.votes);
+        let stands = viewer_status::viewer_status(&self.approver, assigned, row, policy, &view.votes);
         // A target that no longer parses is shown as it is; it could not be sent either.
         let path = target.as_ref().map_or(view.target.as_str(), Target::wire);
         Card {
@@ -94,8 +94,8 @@ impl Cards {
                 labels::rule(row.rule.as_str(), row.pattern.as_deref(), &row.method)
             },
             content: view.content.clone(),
-            signing: signing::of(view),
-            tool: tool_call::of(view),
+            signing: signing::from_view(view),
+            tool: tool_call::from_view(view),
             headers: view.telling_headers(),
             body,
             requested: self.when(row.created_at),
@@ -130,11 +130,13 @@ impl Cards {
         let by = row.decided_by_email.clone().unwrap_or_else(|| "someone".to_owned());
         match row.state {
             ApprovalState::Pending => match stands.bar {
-                None => CardState::Open { grant: self.offer(view, target, stands.needed), passkey: false },
-                Some(Blocker::Passkey) if self.has_passkey => {
-                    CardState::Open { grant: self.offer(view, target, stands.needed), passkey: true }
+                None => {
+                    CardState::Open { grant: self.grant_offer(view, target, stands.needed), passkey: false }
                 }
-                Some(bar) => CardState::Watching { why: self.why(view, bar, stands.needed) },
+                Some(Blocker::Passkey) if self.has_passkey => {
+                    CardState::Open { grant: self.grant_offer(view, target, stands.needed), passkey: true }
+                }
+                Some(bar) => CardState::Watching { why: self.blocker_text(view, bar, stands.needed) },
             },
             ApprovalState::Approved => {
                 let (result, failed) = labels::result(row);
@@ -145,7 +147,7 @@ impl Cards {
         }
     }
 
-    fn why(&self, view: &ApprovalView, bar: Blocker, needed: u32) -> String {
+    fn blocker_text(&self, view: &ApprovalView, bar: Blocker, needed: u32) -> String {
         match bar {
             Blocker::NotEligible(why) => {
                 format!("You cannot decide this: {why}. Another approver must.")
@@ -167,7 +169,7 @@ impl Cards {
         }
     }
 
-    fn offer(&self, view: &ApprovalView, target: Option<&Target>, needed: u32) -> GrantOffer {
+    fn grant_offer(&self, view: &ApprovalView, target: Option<&Target>, needed: u32) -> GrantOffer {
         let row = &view.row;
         let Some(target) = target else {
             return GrantOffer::Unavailable("The URL cannot be parsed, so no grant can cover it.".into());
@@ -203,7 +205,7 @@ impl Cards {
         let route = target.route();
         let covers =
             format!("every {} to {} with {}", row.method, labels::short_route(&route), row.credential_name);
-        let lately = self.recent.of(&row.credential_name, &row.method, &route);
+        let lately = self.recent.covered_by(&row.credential_name, &row.method, &route);
         GrantOffer::Choices {
             covers,
             lately: lately.in_words(),

@@ -14,7 +14,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::scoring::{A_KEY, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Fields, Form, Page, PathId};
+use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
 use crate::view::Problems;
@@ -29,7 +29,8 @@ pub(crate) async fn page(
     let Catalogue { own, platforms } = catalogue::get(&scoring.store, who.person.workspace()).await?;
     let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
     let base = &state.gateway.config.base_url;
-    let lines: Vec<_> = platforms.iter().map(line).filter(|line| asked.fits(texts(line))).collect();
+    let lines: Vec<_> =
+        platforms.iter().map(line).filter(|line| asked.fits(searchable_texts(line))).collect();
     if let Some(file) = TABLE.file(&asked, &lines) {
         return Ok(file);
     }
@@ -39,8 +40,8 @@ pub(crate) async fn page(
         own,
         summary: format!(
             "{} with {}",
-            text::counted(platforms.len() as u64, "platform"),
-            text::counted(stamps as u64, "Stamp")
+            text::count_noun(platforms.len() as u64, "platform"),
+            text::count_noun(stamps as u64, "Stamp")
         ),
         ask: format!("curl {base}/v2/stamps/metadata \\\n  -H 'X-API-KEY: {A_KEY}'"),
         search,
@@ -78,7 +79,7 @@ fn stamps(line: &PlatformLine) -> impl Iterator<Item = &str> {
 }
 
 /// Searchable texts: the platform's own words and the names of its Stamps.
-fn texts(line: &PlatformLine) -> Vec<&str> {
+fn searchable_texts(line: &PlatformLine) -> Vec<&str> {
     let stamps = line.groups.iter().flat_map(|(group, stamps)| std::iter::once(group).chain(stamps));
     [&line.id, &line.name, &line.description].into_iter().chain(stamps).map(String::as_str).collect()
 }
@@ -183,7 +184,7 @@ fn platform(form: &PlatformForm) -> Result<Platform, Problems> {
 }
 
 pub(crate) async fn add(
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let form = typed(&fields, fields.trimmed("id"));
     store(&state, &scoring, &who, form, None).await
@@ -191,7 +192,7 @@ pub(crate) async fn add(
 
 pub(crate) async fn save(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let form = typed(&fields, id.clone());
     store(&state, &scoring, &who, form, Some(&id)).await
@@ -230,7 +231,7 @@ async fn store(
                 _ => all.push(platform),
             }
             match catalogue::replace(&scoring.audited, &who.person.actor(), all).await {
-                Ok(_) => return Ok(Notice::PlatformSaved.then(state, HERE)),
+                Ok(_) => return Ok(Notice::PlatformSaved.redirect(state, HERE)),
                 Err(error) => problem(error, field)?,
             }
         }
@@ -260,7 +261,7 @@ fn field(name: &str) -> &'static str {
 
 pub(crate) async fn remove(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let mut all = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms.into_owned();
     let before = all.len();
@@ -269,15 +270,15 @@ pub(crate) async fn remove(
         return Err(Error::NotFound);
     }
     match catalogue::replace(&scoring.audited, &who.person.actor(), all).await {
-        Ok(_) => Ok(Notice::PlatformRemoved.then(&state, HERE)),
-        Err(Service::InvalidField { .. }) => Ok(Notice::LastPlatform.then(&state, HERE)),
+        Ok(_) => Ok(Notice::PlatformRemoved.redirect(&state, HERE)),
+        Err(Service::InvalidField { .. }) => Ok(Notice::LastPlatform.redirect(&state, HERE)),
         Err(error) => Err(error.into()),
     }
 }
 
 pub(crate) async fn reset(
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     catalogue::reset(&scoring.audited, &who.person.actor()).await?;
-    Ok(Notice::CatalogueReset.then(&state, HERE))
+    Ok(Notice::CatalogueReset.redirect(&state, HERE))
 }

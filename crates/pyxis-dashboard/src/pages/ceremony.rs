@@ -19,7 +19,7 @@ struct Begun {
 }
 
 #[derive(Serialize)]
-struct Refused {
+struct ErrorBody {
     detail: String,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn challenge(begun: Result<Challenge, Service>) -> Result<Response, E
             | Service::InvalidField { .. }),
         ) => {
             let detail = super::sentence(&error.to_string());
-            Ok((StatusCode::CONFLICT, Json(Refused { detail })).into_response())
+            Ok((StatusCode::CONFLICT, Json(ErrorBody { detail })).into_response())
         }
         Err(error) => Err(error.into()),
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::Error;
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::Manager;
 use crate::view::connect::{ArrivedPage, ConsentPage};
@@ -17,7 +17,7 @@ use crate::view::connect::{ArrivedPage, ConsentPage};
 /// targets to redirects too.
 pub(crate) async fn begin(
     PathId(name): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let person = &who.person;
     let url = connect::begin(&state.gateway, &person.actor(), person.user.id, &name).await?;
@@ -26,29 +26,31 @@ pub(crate) async fn begin(
 
 /// Query that a provider sends along.
 #[derive(Default, Deserialize)]
-pub(crate) struct Sent {
+pub(crate) struct CallbackQuery {
     #[serde(default)]
     state: String,
     #[serde(default)]
     code: String,
 }
 
-pub(crate) async fn arrived(
-    Page { state, who, query: sent }: Page<Manager, Sent>,
+pub(crate) async fn finish_connect(
+    Page { state, who, query: sent }: Page<Manager, CallbackQuery>,
 ) -> Result<Response, Error> {
     if sent.code.is_empty() || sent.state.is_empty() {
-        return Ok(Notice::NotConnected.then(&state, "/app/credentials"));
+        return Ok(Notice::NotConnected.redirect(&state, "/app/credentials"));
     }
     html(&ArrivedPage { shell: who.shell(&state).await?, state: sent.state, code: sent.code })
 }
 
-pub(crate) async fn finish(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn finish(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let person = &who.person;
     let (token, code) = (fields.get("state"), fields.get("code"));
     match connect::finish(&state.gateway, &person.actor(), person.user.id, token, code).await {
-        Ok(name) => Ok(Notice::Connected.then(&state, &format!("/app/credentials/{name}"))),
+        Ok(name) => Ok(Notice::Connected.redirect(&state, &format!("/app/credentials/{name}"))),
         Err(Service::NotFound(_) | Service::TokenEndpoint(_) | Service::Conflict(_)) => {
-            Ok(Notice::NotConnected.then(&state, "/app/credentials"))
+            Ok(Notice::NotConnected.redirect(&state, "/app/credentials"))
         }
         Err(error) => Err(error.into()),
     }

@@ -16,7 +16,7 @@ use pyxis_gateway::connections::{
 use super::agents::unprocessable;
 use super::problem;
 use crate::error::html;
-use crate::form::{Fields, Form, Page, PathId};
+use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::{Notice, see_other};
 use crate::session::{HasCsrf, Manager};
 use crate::view::connector::{ConnectorConsentPage, ConnectorRefusedPage, ConnectorReturnPage};
@@ -81,7 +81,9 @@ fn refusal(who: &Manager, refused: RefusedAuthorization) -> Result<Response, Err
     Ok(response)
 }
 
-pub(crate) async fn answer(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn answer(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let query = query_of(&fields);
     let request = match connections::validate(&state.gateway, &query).await? {
         Ok(request) => request,
@@ -243,11 +245,11 @@ fn suggested_name(program: &str) -> String {
 /// Ends a connection, from its agent's page.
 pub(crate) async fn revoke(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let id = id.parse().map_err(|_| Error::NotFound)?;
     let ended: Result<_, Service> = connected::revoke(&state.gateway.audited, &who.person.actor(), id).await;
-    Ok(Notice::ConnectionRevoked.then(&state, &format!("/app/agents/{}", ended?.agent_id)))
+    Ok(Notice::ConnectionRevoked.redirect(&state, &format!("/app/agents/{}", ended?.agent_id)))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(super) struct Attached {
 
 impl Attached {
     /// Reads a row. Anything unreadable counts as a bearer token without configuration.
-    pub(super) fn of(row: &CredentialRow) -> Self {
+    pub(super) fn from_row(row: &CredentialRow) -> Self {
         if row.connector == Connector::Sidecar {
             return Self { kind: CredentialKind::SIDECAR, auth: None };
         }
@@ -34,9 +34,9 @@ impl Attached {
     }
 
     /// `Bearer token`, `Header X-Api-Key`.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         match &self.auth {
-            Some(auth) => auth.settings().words().unwrap_or_else(|| self.kind.label.to_owned()),
+            Some(auth) => auth.settings().summary().unwrap_or_else(|| self.kind.label.to_owned()),
             None if self.kind.connector == Connector::Sidecar => "Signing sidecar".to_owned(),
             None => self.kind.label.to_owned(),
         }
@@ -99,7 +99,7 @@ pub(super) fn typed(kind: &CredentialKind, fields: &Fields, problems: Problems) 
         name: fields.trimmed("name"),
         description: fields.trimmed("description"),
         allowed_hosts: fields.text("allowed_hosts"),
-        allow_http: fields.on("allow_http"),
+        allow_http: fields.is_checked("allow_http"),
         headers: headers(fields).into_iter().map(|header| (header.name, header.format)).collect(),
         values: typed_values(kind.settings.iter().chain(kind.secret_fields()), fields),
         problems,
@@ -134,7 +134,7 @@ pub(super) fn auth(kind: &CredentialKind, fields: &Fields) -> Result<Option<Auth
     }
     // Only a choice value that is not ours can still be wrong.
     let auth = serde_json::from_value(Value::Object(members));
-    auth.map(Some).map_err(|_| one("name", "A choice is not one of those given."))
+    auth.map(Some).map_err(|_| single_problem("name", "A choice is not one of those given."))
 }
 
 /// Typed values of some fields, by name; fails if a required one is missing.
@@ -172,7 +172,9 @@ fn headers(fields: &Fields) -> Vec<HeaderFormat> {
 pub(super) fn secret(kind: &CredentialKind, fields: &Fields) -> Result<Option<SecretValue>, Problems> {
     if let SecretForm::Fields(described) = kind.secret {
         let object = Value::Object(members(described, fields)?);
-        return SecretValue::from_json(object).map(Some).map_err(|_| one("name", "The secret is empty."));
+        return SecretValue::from_json(object)
+            .map(Some)
+            .map_err(|_| single_problem("name", "The secret is empty."));
     }
     let typed = fields.secret("secret");
     if typed.expose().is_empty() {
@@ -182,17 +184,17 @@ pub(super) fn secret(kind: &CredentialKind, fields: &Fields) -> Result<Option<Se
     let value = if may_be_object && typed.expose().trim_start().starts_with('{') {
         match serde_json::from_str::<Value>(typed.expose()) {
             Ok(object @ Value::Object(_)) => object,
-            _ => return Err(one("secret", "Looks like a JSON object, but is not a valid one.")),
+            _ => return Err(single_problem("secret", "Looks like a JSON object, but is not a valid one.")),
         }
     } else {
         Value::String(typed.expose().clone())
     };
-    SecretValue::from_json(value)
-        .map(Some)
-        .map_err(|_| one("secret", "Every field of the object must be a text, and none may be missing."))
+    SecretValue::from_json(value).map(Some).map_err(|_| {
+        single_problem("secret", "Every field of the object must be a text, and none may be missing.")
+    })
 }
 
-fn one(field: &'static str, message: &str) -> Problems {
+fn single_problem(field: &'static str, message: &str) -> Problems {
     let mut problems = Problems::default();
     problems.add(field, message);
     problems

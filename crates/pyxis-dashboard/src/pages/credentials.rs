@@ -24,7 +24,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, mcp_tools, problem};
 use crate::error::html;
-use crate::form::{Fields, Form, Page, PathId};
+use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::credentials::{
@@ -54,7 +54,7 @@ const TABLE: Table<CredentialItem, SortKey<CredentialItem>> = Table {
     columns: &[
         ("name", By::Text(|item| item.row.name.clone()), CredentialItem::NAME),
         ("description", By::Text(|item| item.row.description.clone()), CredentialItem::DESCRIPTION),
-        ("sent_as", By::Text(|item| Attached::of(&item.row).words()), CredentialItem::KIND),
+        ("sent_as", By::Text(|item| Attached::from_row(&item.row).summary()), CredentialItem::KIND),
         ("allowed_hosts", By::Text(|item| form::hosts(&item.row).join(" ")), CredentialItem::HOSTS),
         ("policy", By::Text(policy), CredentialItem::POLICY),
         ("last_used", By::Time(|item| item.row.last_used_at), CredentialItem::LAST_USED),
@@ -73,7 +73,7 @@ fn policy(item: &CredentialItem) -> String {
 }
 
 fn rules(policy: &Policy) -> String {
-    text::counted(labels::policy_rules(policy).len() as u64, "rule")
+    text::count_noun(labels::policy_rules(policy).len() as u64, "rule")
 }
 
 const fn without_policy(mode: ApprovalMode) -> &'static str {
@@ -87,7 +87,7 @@ fn line(row: &CredentialRow, policy: String, now: UnixMillis) -> CredentialLine 
     CredentialLine {
         name: row.name.clone(),
         description: row.description.clone(),
-        kind: Attached::of(row).words(),
+        kind: Attached::from_row(row).summary(),
         allowed_hosts: form::hosts(row),
         policy,
         last_used: row.last_used_at.map(|at| Timestamp::new(at, now)),
@@ -143,7 +143,9 @@ fn new_page(
     NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search, starter: None }
 }
 
-pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn add(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let kind = CredentialKind::from_name(fields.get("kind")).ok_or(Error::NotFound)?;
     let problems = match form::both(kind, &fields) {
         Err(problems) => problems,
@@ -156,13 +158,13 @@ pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Re
                 api_base,
                 auth,
                 allowed_hosts: fields.lines("allowed_hosts"),
-                allow_http: fields.on("allow_http"),
+                allow_http: fields.is_checked("allow_http"),
                 options: CredentialOptions::default(),
                 secret,
                 policy: chosen_policy(&fields),
             };
             match credentials::create(&state.gateway, &who.person.actor(), input).await {
-                Ok(row) => return Ok(Notice::CredentialAdded.then(&state, &path(&row.name))),
+                Ok(row) => return Ok(Notice::CredentialAdded.redirect(&state, &path(&row.name))),
                 Err(error) => problem(error, "name", |name| form::field(kind, name))?,
             }
         }
@@ -191,7 +193,7 @@ pub(crate) async fn show(
     PathId(name): PathId,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
-    let form = Attached::of(&row).form(&row);
+    let form = Attached::from_row(&row).form(&row);
     page(&state, &who, &row, form).await
 }
 
@@ -211,14 +213,14 @@ async fn page(
     html(&CredentialPage {
         shell: who.shell(state).await?,
         credential: line(row, policy, now),
-        kind: Attached::of(row).kind,
+        kind: Attached::from_row(row).kind,
         mcp_url: mcp_tools::options(row).mcp_url,
         version: u64::try_from(row.version).unwrap_or(0),
         created: Timestamp::new(row.created_at, now),
         secret_replaced: Timestamp::new(replaced(state, who, row).await?, now),
         agents: users_of(state, who, row).await?,
         form,
-        connectable: Attached::of(row).is_connectable(),
+        connectable: Attached::from_row(row).is_connectable(),
         disconnected: connect::is_needed(&state.gateway, row).await?,
         wide_hosts: wide_hosts(row),
         granted_scope: connect::granted_scope(&state.gateway.store, row).await?,
@@ -277,10 +279,10 @@ async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
 
 pub(crate) async fn edit(
     PathId(name): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
-    let kind = Attached::of(&row).kind;
+    let kind = Attached::from_row(&row).kind;
     // What has nothing to configure keeps its stored form, and a signing key stays what it is.
     let configured = kind.has_hosts && (kind.headers.is_some() || !kind.settings.is_empty());
     let auth = match form::auth(kind, &fields) {
@@ -292,11 +294,11 @@ pub(crate) async fn edit(
         api_base: Some(fields.trimmed("api_base")).filter(|_| kind.connector == Connector::Sidecar),
         auth: auth.filter(|_| configured),
         allowed_hosts: Some(fields.lines("allowed_hosts")),
-        allow_http: Some(fields.on("allow_http")),
+        allow_http: Some(fields.is_checked("allow_http")),
         options: None,
     };
     match credentials::update(&state.gateway, &who.person.actor(), &name, patch).await {
-        Ok(row) => Ok(Notice::Saved.then(&state, &path(&row.name))),
+        Ok(row) => Ok(Notice::Saved.redirect(&state, &path(&row.name))),
         Err(error) => {
             let problems = problem(error, "name", |name| form::field(kind, name))?;
             wrong(&state, &who, &row, form::typed(kind, &fields, problems)).await
@@ -315,10 +317,10 @@ async fn wrong(
 
 pub(crate) async fn replace_secret(
     PathId(name): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
-    let attached = Attached::of(&row);
+    let attached = Attached::from_row(&row);
     let problems = match form::secret(attached.kind, &fields) {
         Err(problems) => problems,
         Ok(None) => {
@@ -329,7 +331,7 @@ pub(crate) async fn replace_secret(
         Ok(Some(secret)) => {
             let done = credentials::replace_secret(&state.gateway, &who.person.actor(), &name, secret).await;
             match done {
-                Ok(_) => return Ok(Notice::SecretReplaced.then(&state, &path(&row.name))),
+                Ok(_) => return Ok(Notice::SecretReplaced.redirect(&state, &path(&row.name))),
                 Err(error) => problem(error, "secret", |name| form::field(attached.kind, name))?,
             }
         }
@@ -341,7 +343,7 @@ pub(crate) async fn replace_secret(
 
 pub(crate) async fn verify(
     PathId(name): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let url = Some(fields.trimmed("url")).filter(|url| !url.is_empty());
     let done = credentials::verify(&state.gateway, &who.person.actor(), &name, url.as_deref()).await;
@@ -358,13 +360,13 @@ pub(crate) async fn verify(
         Err(error) => return Err(error.into()),
     };
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
-    Ok(notice.then(&state, &path(&row.name)))
+    Ok(notice.redirect(&state, &path(&row.name)))
 }
 
 pub(crate) async fn remove(
     PathId(name): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     credentials::remove(&state.gateway.audited, &who.person.actor(), &name).await?;
-    Ok(Notice::CredentialRemoved.then(&state, "/app/credentials"))
+    Ok(Notice::CredentialRemoved.redirect(&state, "/app/credentials"))
 }

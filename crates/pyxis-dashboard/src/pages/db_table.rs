@@ -1,5 +1,5 @@
-//! Sort columns of a list without page numbers, such as the audit log: each page continues after the last row of the
-//! one before, so that a log that grows does not move rows between pages.
+//! Sort columns of a list without page numbers, such as the audit log. Each page continues after the last row of
+//! the previous one, so a growing log does not move rows between pages.
 
 use super::table::heading;
 use crate::view::{Order, SortLink};
@@ -15,8 +15,8 @@ pub(super) struct Stored<C: 'static> {
 
 impl<C: Copy> Stored<C> {
     /// The column to sort by, and true if the smallest comes first.
-    pub(super) fn asked(&self, sort: &str) -> (C, bool) {
-        let (name, order) = Order::named(self.known(sort));
+    pub(super) fn sort_column(&self, sort: &str) -> (C, bool) {
+        let (name, order) = Order::parse(self.known(sort));
         let column = self.columns.iter().find(|(column, ..)| *column == name).unwrap_or(&self.columns[0]);
         (column.1, order == Order::Ascending)
     }
@@ -29,7 +29,7 @@ impl<C: Copy> Stored<C> {
 
     /// The requested order if such a column exists, otherwise the default.
     fn known<'a>(&self, sort: &'a str) -> &'a str {
-        let (name, _) = Order::named(sort);
+        let (name, _) = Order::parse(sort);
         if self.columns.iter().any(|(column, ..)| *column == name) { sort } else { self.usual }
     }
 }
@@ -48,7 +48,7 @@ mod tests {
         for (sort, expected) in
             [("", ('w', false)), ("when", ('w', true)), ("-who", ('o', false)), ("who desc", ('w', false))]
         {
-            assert_eq!(LETTERS.asked(sort), expected, "{sort}");
+            assert_eq!(LETTERS.sort_column(sort), expected, "{sort}");
         }
     }
 

@@ -9,7 +9,7 @@ use pyxis_gateway::approvals::decide::{self, Decision, DecisionOutcome, GrantReq
 use super::cards::surface;
 use super::ceremony;
 use super::inbox::txn;
-use crate::form::{Fields, Form, PathId};
+use crate::form::{Fields, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::approvals::ReturnTo;
@@ -17,24 +17,24 @@ use crate::{Error, State};
 
 pub(crate) async fn approve(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<SignedIn>,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let Ok(wish) = wish(&fields) else { return Ok(back(&state, &fields, &id, Notice::BadGrant)) };
+    let Ok(wish) = wish(&fields) else { return Ok(redirect_back(&state, &fields, &id, Notice::BadGrant)) };
     let Some(given) = ceremony::answer(&fields) else {
         return answer(&state, &who, &fields, &id, Decision::Approve(wish)).await;
     };
-    let approver = who.person.approver(surface(place(&fields)));
+    let approver = who.person.approver(surface(return_to(&fields)));
     let decided = by_passkey::approve(&state.gateway, &approver, txn(&id)?, wish, &given).await;
-    told(&state, &fields, &id, decided, false)
+    respond(&state, &fields, &id, decided, false)
 }
 
 /// The challenge for approving with a passkey, with the requested grant.
 pub(crate) async fn begin(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<SignedIn>,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let wish = wish(&fields).map_err(|()| Service::field("grant_seconds", "choose one of the listed values"));
-    let approver = who.person.approver(surface(place(&fields)));
+    let approver = who.person.approver(surface(return_to(&fields)));
     ceremony::challenge(match wish {
         Ok(wish) => by_passkey::begin(&state.gateway, &approver, txn(&id)?, wish).await,
         Err(error) => Err(error),
@@ -47,14 +47,14 @@ fn wish(fields: &Fields) -> Result<Option<GrantRequest>, ()> {
         "" => Ok(None),
         text => {
             let seconds = text.parse().map_err(|_| ())?;
-            Ok(Some(GrantRequest { seconds, agent_only: fields.on("agent_only"), max_uses: None }))
+            Ok(Some(GrantRequest { seconds, agent_only: fields.is_checked("agent_only"), max_uses: None }))
         }
     }
 }
 
 pub(crate) async fn deny(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<SignedIn>,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
     answer(&state, &who, &fields, &id, Decision::Deny(reason)).await
@@ -67,13 +67,13 @@ async fn answer(
     id: &str,
     word: Decision,
 ) -> Result<Response, Error> {
-    let approver = who.person.approver(surface(place(fields)));
+    let approver = who.person.approver(surface(return_to(fields)));
     let denies = matches!(word, Decision::Deny(_));
     let decided = decide::decide(&state.gateway, &approver, txn(id)?, word).await;
-    told(state, fields, id, decided, denies)
+    respond(state, fields, id, decided, denies)
 }
 
-fn told(
+fn respond(
     state: &State,
     fields: &Fields,
     id: &str,
@@ -93,10 +93,10 @@ fn told(
         Err(Service::InvalidField { .. }) => Notice::BadGrant,
         Err(error) => return Err(error.into()),
     };
-    Ok(back(state, fields, id, notice))
+    Ok(redirect_back(state, fields, id, notice))
 }
 
-fn place(fields: &Fields) -> ReturnTo {
+fn return_to(fields: &Fields) -> ReturnTo {
     match fields.get("from") {
         "inbox" => ReturnTo::Inbox,
         "standalone" => ReturnTo::Standalone,
@@ -105,11 +105,11 @@ fn place(fields: &Fields) -> ReturnTo {
 }
 
 /// Returns to the page with the form. A refusal leads to the request itself, which shows why.
-fn back(state: &State, fields: &Fields, id: &str, notice: Notice) -> Response {
-    let Ok(id) = txn(id) else { return notice.then(state, "/app/inbox") };
-    match place(fields) {
-        ReturnTo::Inbox if notice.flash().good => notice.then(state, "/app/inbox"),
-        ReturnTo::Inbox | ReturnTo::Approval => notice.then(state, &format!("/app/approvals/{id}")),
-        ReturnTo::Standalone => notice.then(state, &format!("/approve/{id}")),
+fn redirect_back(state: &State, fields: &Fields, id: &str, notice: Notice) -> Response {
+    let Ok(id) = txn(id) else { return notice.redirect(state, "/app/inbox") };
+    match return_to(fields) {
+        ReturnTo::Inbox if notice.flash().good => notice.redirect(state, "/app/inbox"),
+        ReturnTo::Inbox | ReturnTo::Approval => notice.redirect(state, &format!("/app/approvals/{id}")),
+        ReturnTo::Standalone => notice.redirect(state, &format!("/approve/{id}")),
     }
 }

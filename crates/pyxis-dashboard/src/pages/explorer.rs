@@ -17,14 +17,14 @@ use pyxis_scoring::service::{catalogue, issuers, scorers};
 use serde::Deserialize;
 
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, bring, day};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, bring, curl_command, day};
 use super::table::{By, Table};
 use crate::chart::meter::Meter;
 use crate::error::html;
-use crate::form::{Form, Page, PathId, QueryParams};
+use crate::form::{Page, PathId, QueryParams, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
-use crate::text::{Middle, counted, hex, plain};
+use crate::text::{Middle, count_noun, hex, plain};
 use crate::view::explorer::{ExplorerPage, ExplorerResult, StampRow, StampStatus};
 use crate::view::{Choice, Search, Timestamp};
 use crate::{Error, State};
@@ -91,7 +91,7 @@ async fn find(
     shown: (Vec<StampLine>, Search),
 ) -> Result<ExplorerResult, Error> {
     let workspace = who.person.workspace();
-    let known = Known {
+    let known = StampContext {
         platforms: &catalogue::get(&scoring.store, workspace).await?.platforms,
         issuers: issuers::list(&scoring.store, workspace)
             .await?
@@ -100,7 +100,7 @@ async fn find(
             .collect(),
         now: state.gateway.now(),
     };
-    let ask = ask(state, &explored.scorer.id.to_string(), &explored.address.to_string(), A_KEY);
+    let ask = curl_command(state, &explored.scorer.id.to_string(), &explored.address.to_string(), A_KEY);
     Ok(found(explored, &known, shown, ask))
 }
 
@@ -109,8 +109,8 @@ const TABLE: Table<StampLine> = Table {
     place: ListSlot::First,
     columns: &[
         ("name", By::Text(|line| line.stamp.provider.to_string()), ()),
-        ("state", By::Text(|line| standing(line.standing).word().to_owned()), ()),
-        ("why", By::Text(why), ()),
+        ("state", By::Text(|line| stamp_status(line.standing).label().to_owned()), ()),
+        ("why", By::Text(explain_status), ()),
         ("gives", By::Amount(|line| line.contribution), ()),
         ("weight", By::Amount(|line| line.weight.unwrap_or_default()), ()),
         ("expires", By::Time(|line| Some(line.stamp.expires_at)), ()),
@@ -129,7 +129,7 @@ fn lines(explored: &Explored) -> Vec<StampLine> {
 
 fn found(
     explored: &Explored,
-    known: &Known<'_>,
+    known: &StampContext<'_>,
     (shown, search): (Vec<StampLine>, Search),
     ask: String,
 ) -> ExplorerResult {
@@ -142,7 +142,7 @@ fn found(
         "Score {}, threshold {}, from {}.",
         plain(explored.score),
         plain(threshold),
-        counted(gives.len() as u64, "Stamp")
+        count_noun(gives.len() as u64, "Stamp")
     );
     ExplorerResult {
         address: explored.address.to_string(),
@@ -182,14 +182,14 @@ fn margin(explored: &Explored, threshold: Decimal) -> String {
 }
 
 /// Facts about Stamps that are not stored with them.
-struct Known<'a> {
+struct StampContext<'a> {
     platforms: &'a [Platform],
     /// Issuer names by DID.
     issuers: HashMap<String, String>,
     now: UnixMillis,
 }
 
-impl Known<'_> {
+impl StampContext<'_> {
     fn line(&self, line: &StampLine) -> StampRow {
         let stamp = &line.stamp;
         let entry = self.platforms.iter().find_map(|platform| {
@@ -201,8 +201,8 @@ impl Known<'_> {
             name: stamp.provider.to_string(),
             icon: entry.map(|(platform, _)| icon::path(&platform.id)),
             description: entry.map(|(_, entry)| entry.description.clone()).unwrap_or_default(),
-            standing: standing(line.standing),
-            why: why(line),
+            standing: stamp_status(line.standing),
+            why: explain_status(line),
             holder: match line.standing {
                 Stands::Deduplicated { holder, .. } => Some(holder.to_string()),
                 _ => None,
@@ -222,7 +222,7 @@ impl Known<'_> {
     }
 }
 
-fn standing(stands: Stands) -> StampStatus {
+fn stamp_status(stands: Stands) -> StampStatus {
     match stands {
         Stands::Counts => StampStatus::Counts,
         Stands::NoWeight => StampStatus::Weightless,
@@ -232,7 +232,7 @@ fn standing(stands: Stands) -> StampStatus {
     }
 }
 
-fn why(line: &StampLine) -> String {
+fn explain_status(line: &StampLine) -> String {
     match line.standing {
         Stands::Counts => "Counts with its full weight.".to_owned(),
         Stands::NoWeight => "This scorer gives this Stamp no weight.".to_owned(),
@@ -252,18 +252,18 @@ fn why(line: &StampLine) -> String {
 
 pub(crate) async fn revoke(
     PathId(digest): PathId,
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let digest = digest_of(&digest).ok_or(Error::NotFound)?;
     let reason = Some(fields.trimmed("reason")).filter(|reason| !reason.is_empty());
     let (_, done) =
         stamps::revoke(&scoring, &who.person.actor(), StampFilter::Digest(digest), reason).await?;
     let notice = if done.new { Notice::StampRevoked } else { Notice::StampRevokedBefore };
-    Ok(notice.then(&state, &back(fields.get("address"), fields.get("scorer"))))
+    Ok(notice.redirect(&state, &form_url(fields.get("address"), fields.get("scorer"))))
 }
 
 /// The page with the form. Only an address and a number get into the link.
-fn back(address: &str, scorer: &str) -> String {
+fn form_url(address: &str, scorer: &str) -> String {
     let address = address.parse::<EvmAddress>().map(|address| address.to_string()).unwrap_or_default();
     let scorer = scorer.parse::<ScorerId>().map(|scorer| scorer.to_string()).unwrap_or_default();
     format!("/app/explorer?address={}&scorer={scorer}", utf8_percent_encode(&address, NON_ALPHANUMERIC))

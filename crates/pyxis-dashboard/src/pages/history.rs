@@ -69,7 +69,7 @@ pub(crate) struct HistoryParams {
 impl HistoryParams {
     /// The conditions, continuing after the previous page.
     fn filter(&self, who: &SignedIn, limit: u32) -> Filter {
-        let (by, rising) = ORDERS.asked(&self.sort);
+        let (by, rising) = ORDERS.sort_column(&self.sort);
         Filter {
             settled: true,
             text: self.q.trim().to_owned(),
@@ -98,10 +98,10 @@ pub(crate) async fn page(
     let filter = which.filter(&who, u32::try_from(SHOWN + 1).unwrap_or(u32::MAX));
     let found = view::list(&state.gateway, workspace, &filter).await?;
     let more = found.get(SHOWN).and(found.get(SHOWN - 1)).map(|last| cursor(&last.row));
-    let cards = Cards::of(&state, &who, ReturnTo::Inbox).await?;
+    let cards = Cards::load(&state, &who, ReturnTo::Inbox).await?;
     let decided: Vec<Card> = found.iter().take(SHOWN).map(|view| settled_card(&cards, view)).collect();
     let pages = (more.is_some() || filter.beyond.is_some()).then(|| Pages {
-        summary: text::counted(decided.len() as u64, "request"),
+        summary: text::count_noun(decided.len() as u64, "request"),
         next: more.map(|cursor| which.link(&which.sort, ("after", &cursor))),
         start: filter.beyond.map(|_| which.link(&which.sort, ("after", ""))),
     });

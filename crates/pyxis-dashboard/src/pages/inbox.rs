@@ -56,7 +56,7 @@ pub(crate) async fn inbox(
     let q = q.trim();
     let start = start(newest_first, q);
     let beyond = read_cursor(&after);
-    let cards = Cards::of(&state, &who, ReturnTo::Inbox).await?;
+    let cards = Cards::load(&state, &who, ReturnTo::Inbox).await?;
     // One more than is shown, to find out if there are more.
     let filter = Filter {
         state: Some(ApprovalState::Pending),
@@ -78,7 +78,7 @@ pub(crate) async fn inbox(
         pending.push(waiting_card(&state, &cards, view).await?);
     }
     let decided: Vec<Card> =
-        decided(&state, &who, q).await?.iter().map(|v| settled_card(&cards, v)).collect();
+        list_decided(&state, &who, q).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let shell = who.shell(&state).await?;
     // Instructions for a first request are for those who have an agent key.
     let first_request = if shell.manager { Some(hint(&state, workspace).await?) } else { None };
@@ -120,7 +120,7 @@ pub(super) fn read_cursor(text: &str) -> Option<(UnixMillis, TxnId)> {
     Some((UnixMillis(at.parse().ok()?), txn.parse().ok()?))
 }
 
-async fn decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<ApprovalView>, Error> {
+async fn list_decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<ApprovalView>, Error> {
     let mut all = Vec::new();
     for wanted in [ApprovalState::Approved, ApprovalState::Denied, ApprovalState::Expired] {
         let among = who.rights.approvable();
@@ -139,7 +139,7 @@ async fn waiting_card(state: &State, cards: &Cards, view: ApprovalView) -> Resul
     let mut card = if view.row.body_bytes > MAX_OPENED {
         cards.card(&view, BodyView::absent(size(&view.row), "The body is too large for this list."))
     } else {
-        let whole = view::one(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;
+        let whole = view::load_view(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;
         cards.card(&whole, body(&whole, HEAD))
     };
     if card.body.has_more() && matches!(card.state, CardState::Open { .. }) {
@@ -172,7 +172,7 @@ fn body(view: &ApprovalView, limit: usize) -> BodyView {
 
 /// This person's recent load: people who are asked too often stop reading.
 async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
-    let asked = approval_load::of(&state.gateway, &who.person.user, &who.rights).await?;
+    let asked = approval_load::measure(&state.gateway, &who.person.user, &who.rights).await?;
     Ok((asked.day > 0).then_some(Load {
         hour: asked.hour,
         day: asked.day,
@@ -199,7 +199,7 @@ pub(crate) async fn approval(
     Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let card = one(&state, &who, &id, ReturnTo::Approval).await?;
+    let card = load_card(&state, &who, &id, ReturnTo::Approval).await?;
     let on_its_way = is_on_its_way(&card);
     let page = html(&ApprovalPage { shell: who.shell(&state).await?, card })?;
     Ok(if on_its_way { look_again(page) } else { page })
@@ -209,7 +209,7 @@ pub(crate) async fn standalone(
     Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let card = one(&state, &who, &id, ReturnTo::Standalone).await?;
+    let card = load_card(&state, &who, &id, ReturnTo::Standalone).await?;
     let on_its_way = is_on_its_way(&card);
     let page = html(&StandalonePage { shell: who.shell(&state).await?, card })?;
     Ok(if on_its_way { look_again(page) } else { page })
@@ -226,11 +226,11 @@ fn look_again(mut page: Response) -> Response {
     page
 }
 
-async fn one(state: &State, who: &SignedIn, id: &str, place: ReturnTo) -> Result<Card, Error> {
+async fn load_card(state: &State, who: &SignedIn, id: &str, place: ReturnTo) -> Result<Card, Error> {
     let row = view::row(&state.gateway, who.person.workspace(), txn(id)?).await?;
     who.require_approve(row.credential_id)?;
-    let view = view::one(&state.gateway, who.person.workspace(), row.txn_id).await?;
-    let cards = Cards::of(state, who, place).await?;
+    let view = view::load_view(&state.gateway, who.person.workspace(), row.txn_id).await?;
+    let cards = Cards::load(state, who, place).await?;
     let body = body(&view, usize::MAX);
     Ok(cards.card(&view, body))
 }

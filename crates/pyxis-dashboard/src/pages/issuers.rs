@@ -10,7 +10,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::scoring::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
 use crate::view::catalogue::{IssuerLine, IssuersPage};
@@ -66,12 +66,12 @@ async fn page(
 }
 
 pub(crate) async fn add(
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let (did, name) = (fields.trimmed("did"), fields.trimmed("name"));
     let problems = match issuers::add(&scoring.audited, &who.person.actor(), &did, &name).await {
-        Ok((_, Added::New)) => return Ok(Notice::IssuerAdded.then(&state, HERE)),
-        Ok((_, Added::Renamed | Added::Unchanged)) => return Ok(Notice::IssuerRenamed.then(&state, HERE)),
+        Ok((_, Added::New)) => return Ok(Notice::IssuerAdded.redirect(&state, HERE)),
+        Ok((_, Added::Renamed | Added::Unchanged)) => return Ok(Notice::IssuerRenamed.redirect(&state, HERE)),
         Err(error) => problem(error, |name| if name == "did" { "did" } else { "name" })?,
     };
     Ok(unprocessable(page(&state, &scoring, &who, &ListQuery::default(), (did, name), problems).await?))
@@ -79,8 +79,8 @@ pub(crate) async fn add(
 
 pub(crate) async fn remove(
     PathId(did): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     issuers::remove(&scoring.audited, &who.person.actor(), &did).await?;
-    Ok(Notice::IssuerRemoved.then(&state, HERE))
+    Ok(Notice::IssuerRemoved.redirect(&state, HERE))
 }

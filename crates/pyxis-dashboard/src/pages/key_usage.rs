@@ -68,7 +68,7 @@ pub(super) fn chart(usage: &Usage) -> StackedBars {
     let series = kinds[..shown].iter().map(|(name, class)| Series { name: (*name).to_owned(), class });
     let description = format!(
         "{} answered and {} refused over the limit in the 24 hours to {}.",
-        text::counted(totals[0] + totals[2], "request"),
+        text::count_noun(totals[0] + totals[2], "request"),
         text::grouped(totals[1] + totals[3]),
         text::absolute(usage.to)
     );

@@ -61,7 +61,7 @@ fn rules_naming(policy: &Policy, most: usize) -> Vec<String> {
     urls(&mut rules, most, &policy.auto_approve_urls, "is allowed", "are allowed");
     rules.extend(policy.content_rules.iter().take(most).map(|rule| format!("content rule: {rule}")));
     if let Some(more) = policy.content_rules.len().checked_sub(most).filter(|more| *more > 0) {
-        rules.push(text::counted(more as u64, "more content rule"));
+        rules.push(text::count_noun(more as u64, "more content rule"));
     }
     if rules.is_empty() {
         rules.push("everything needs approval".to_owned());
@@ -100,7 +100,7 @@ fn urls(rules: &mut Vec<String>, named: usize, patterns: &[String], one: &str, s
     rules.extend(patterns.iter().take(named).map(|pattern| format!("{pattern} {one}")));
     if let Some(more) = patterns.len().checked_sub(named).filter(|more| *more > 0) {
         let verb = if more == 1 { one } else { several };
-        rules.push(format!("{} {verb}", text::counted(more as u64, "more URL")));
+        rules.push(format!("{} {verb}", text::count_noun(more as u64, "more URL")));
     }
 }
 

@@ -3,7 +3,7 @@
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_gateway::Error as Service;
 use pyxis_store::Store;
-use pyxis_store::lists::{Direction, Item, List, Slice, SortKey};
+use pyxis_store::lists::{Direction, Item, ListSpec, Slice, SortKey};
 use serde::Deserialize;
 
 use crate::Error;
@@ -97,7 +97,7 @@ impl ListQuery {
     }
 
     /// Parameters that a new search keeps: everything but the text and the pages.
-    fn kept(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    fn retained_parameters(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let also = self.also.iter().map(|(name, value)| (*name, value.as_str()));
         let places = [ListSlot::First, ListSlot::Second, ListSlot::Third];
         also.chain(places.map(|place| (place.sort(), self.sort_of(place))))
@@ -107,13 +107,13 @@ impl ListQuery {
     pub(super) fn link(&self, path: &str, changed: &'static str, value: &str) -> String {
         let places = [ListSlot::First, ListSlot::Second, ListSlot::Third];
         let pages = places.map(|place| (place.page(), self.page_of(place)));
-        let all = std::iter::once(("q", self.q.trim())).chain(self.kept()).chain(pages);
+        let all = std::iter::once(("q", self.q.trim())).chain(self.retained_parameters()).chain(pages);
         link(path, all.map(|(name, old)| (name, if name == changed { value } else { old })))
     }
 
     /// A link to everything found, as a file.
     pub(super) fn file_link(&self, path: &str, list: &'static str) -> String {
-        let all = std::iter::once(("q", self.q.trim())).chain(self.kept());
+        let all = std::iter::once(("q", self.q.trim())).chain(self.retained_parameters());
         link(path, all.chain([("export", list)]))
     }
 }
@@ -133,7 +133,7 @@ pub(super) async fn read<R: Item>(
     place: ListSlot,
     path: &str,
     find: &ListQuery,
-    list: &List<R>,
+    list: &ListSpec<R>,
     order: &[(SortKey<R>, Direction)],
 ) -> Result<(Vec<R>, Search), Error> {
     let search = find.q.trim();
@@ -155,12 +155,12 @@ pub(super) fn controls(
     (page, total, shown): (usize, usize, usize),
 ) -> Search {
     let to = |number: usize| find.link(path, place.page(), &number.to_string());
-    let kept = find.kept().filter(|(_, value)| !value.is_empty());
+    let kept = find.retained_parameters().filter(|(_, value)| !value.is_empty());
     Search {
         path: path.to_owned(),
         q: find.q.trim().to_owned(),
         kept: kept.map(|(name, value)| (name, value.to_owned())).collect(),
-        all: link(path, find.kept()),
+        all: link(path, find.retained_parameters()),
         summary: format!("{shown} of {total}"),
         before: (page > 1).then(|| to(page - 1)),
         next: (page < last_page(total)).then(|| to(page + 1)),
@@ -176,7 +176,7 @@ fn last_page(total: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn asked(q: &str, page: &str) -> ListQuery {
+    fn list_query(q: &str, page: &str) -> ListQuery {
         ListQuery { q: q.to_owned(), page: page.to_owned(), ..ListQuery::default() }
     }
 
@@ -188,27 +188,27 @@ mod tests {
 
     #[test]
     fn a_long_list_is_cut_into_pages_that_link_to_each_other() {
-        let (page, search) = of_120(ListSlot::First, "/app/people", &asked("a b", "2"));
+        let (page, search) = of_120(ListSlot::First, "/app/people", &list_query("a b", "2"));
         assert_eq!((page, search.summary.as_str()), (2, "50 of 120"));
         assert_eq!(search.before.as_deref(), Some("/app/people?q=a%20b&page=1"));
         assert_eq!(search.next.as_deref(), Some("/app/people?q=a%20b&page=3"));
         for nonsense in ["", "0", "-1", "x", "99999999999999999999"] {
-            assert_eq!(of_120(ListSlot::First, "/app/people", &asked("", nonsense)).0, 1, "{nonsense}");
+            assert_eq!(of_120(ListSlot::First, "/app/people", &list_query("", nonsense)).0, 1, "{nonsense}");
         }
         let (_, below) = of_120(ListSlot::Second, "/app/policies", &ListQuery::default());
         assert_eq!(below.next.as_deref(), Some("/app/policies?second=2"));
         let third = ListQuery { third: "3".to_owned(), ..ListQuery::default() };
         let (_, last) = of_120(ListSlot::Third, "/app/policies", &third);
         assert_eq!(last.before.as_deref(), Some("/app/policies?third=2"));
-        let (page, last) = of_120(ListSlot::First, "/app/people", &asked("", "9"));
+        let (page, last) = of_120(ListSlot::First, "/app/people", &list_query("", "9"));
         assert_eq!((page, last.next), (3, None));
         assert_eq!([0, 1, 50, 51, 100].map(last_page), [1, 1, 1, 2, 2]);
     }
 
     #[test]
     fn a_link_keeps_what_it_does_not_change_and_a_new_search_keeps_the_orders() {
-        let find =
-            ListQuery { second: "2".into(), sort: "-name".into(), ..asked(" a ", "3") }.also("range", "7d");
+        let find = ListQuery { second: "2".into(), sort: "-name".into(), ..list_query(" a ", "3") }
+            .also("range", "7d");
         let (_, search) = of_120(ListSlot::Second, "/x", &find);
         assert_eq!(search.next.as_deref(), Some("/x?q=a&range=7d&sort=%2Dname&page=3&second=3"));
         assert_eq!(search.kept, [("range", "7d".to_owned()), ("sort", "-name".to_owned())]);
@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn what_is_looked_for_is_found_whatever_its_case() {
-        assert!(asked(" ANA ", "").fits(["bo", "ana@example.com"]));
-        assert!(asked("", "").fits([]));
-        assert!(!asked("x", "").fits(["bo"]));
+        assert!(list_query(" ANA ", "").fits(["bo", "ana@example.com"]));
+        assert!(list_query("", "").fits([]));
+        assert!(!list_query("x", "").fits(["bo"]));
     }
 }

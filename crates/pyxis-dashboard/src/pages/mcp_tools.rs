@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::agents::unprocessable;
 use super::problem;
 use crate::error::html;
-use crate::form::{Fields, Form, Page, PathId};
+use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::mcp_tools::{McpToolsPage, ToolDifference, ToolView};
@@ -92,7 +92,7 @@ fn path(name: &str) -> String {
 
 pub(crate) async fn set_url(
     PathId(name): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     let url = fields.trimmed("mcp_url");
@@ -102,7 +102,7 @@ pub(crate) async fn set_url(
         ..CredentialPatch::default()
     };
     match credentials::update(&state.gateway, &who.person.actor(), &name, patch).await {
-        Ok(_) => Ok(Notice::Saved.then(&state, &path(&row.name))),
+        Ok(_) => Ok(Notice::Saved.redirect(&state, &path(&row.name))),
         Err(error) => {
             let problems = problem(error, "mcp_url", |_| "mcp_url")?;
             Ok(unprocessable(page(&state, &who, &row, url, problems).await?))
@@ -113,14 +113,14 @@ pub(crate) async fn set_url(
 /// Sets the permission of a tool, or, without one, asks the server for its tools.
 pub(crate) async fn change(
     PathId(name): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     let notice = match fields.get("tool") {
         "" => refresh(&state, &who, &row.name).await?,
         tool => set_mode(&state, &who, &row.name, tool, &fields).await?,
     };
-    Ok(notice.then(&state, &path(&row.name)))
+    Ok(notice.redirect(&state, &path(&row.name)))
 }
 
 async fn refresh(state: &State, who: &SignedIn, name: &str) -> Result<Notice, Error> {

@@ -4,7 +4,9 @@ use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_scoring::models::{ModelExplanation, WalletExplanation};
 use pyxis_scoring::service::Error as ServiceError;
-use pyxis_scoring::service::models::{self, Card, CustomCard, Group, Model, Overview, Quality, Shared};
+use pyxis_scoring::service::models::{
+    self, Card, CustomCard, Group, Model, Overview, Quality, SharedCounterparty,
+};
 use pyxis_store::lists;
 use serde::Deserialize;
 
@@ -13,7 +15,7 @@ use crate::Error;
 use crate::error::html;
 use crate::form::{Page, QueryParams};
 use crate::session::ScoringManager;
-use crate::text::{counted, grouped};
+use crate::text::{count_noun, grouped};
 use crate::view::Choice;
 use crate::view::models::{
     CustomLine, FoundModel, GroupLine, ModelScoreView, ModelsPage, QualityLine, Reason,
@@ -38,7 +40,7 @@ pub(crate) async fn page(
     let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);
     let typed = address.trim();
     let (found, problem) = match typed.parse::<EvmAddress>() {
-        Ok(address) => match models::look(&scoring, address, chosen).await {
+        Ok(address) => match models::explain_wallet(&scoring, address, chosen).await {
             Ok(told) => (Some(found(address, chosen, &told)), None),
             Err(failed @ ServiceError::Source(_)) => {
                 (None, Some(format!("No score, because a data source failed: {failed}.")))
@@ -78,7 +80,7 @@ pub(crate) async fn page(
         customs: overview.customs.iter().map(custom).collect(),
         served: models::served_plot(&overview.served),
         unserved: (unserved > 0).then(|| {
-            format!("{} returned -1: too little data.", counted(unserved.unsigned_abs(), "more answer"))
+            format!("{} returned -1: too little data.", count_noun(unserved.unsigned_abs(), "more answer"))
         }),
         search,
         groups: groups.iter().map(group).collect(),
@@ -186,10 +188,10 @@ fn plain(value: f32) -> String {
 
 /// Searchable texts of a group: its members, and their common addresses.
 fn group(group: &Group) -> GroupLine {
-    let shared = |shared: &Option<Shared>, words: &str| {
-        shared
-            .as_ref()
-            .map(|shared| format!("{} {words} {}.", counted(shared.members as u64, "member"), shared.address))
+    let shared = |shared: &Option<SharedCounterparty>, words: &str| {
+        shared.as_ref().map(|shared| {
+            format!("{} {words} {}.", count_noun(shared.members as u64, "member"), shared.address)
+        })
     };
     let own = [
         shared(&group.shared_funder, "received from"),
@@ -197,11 +199,11 @@ fn group(group: &Group) -> GroupLine {
         (group.same_day > 0).then(|| {
             format!(
                 "{} made their first bridge transfer within a day of another member.",
-                counted(group.same_day as u64, "member")
+                count_noun(group.same_day as u64, "member")
             )
         }),
         (group.transfers_within > 0)
-            .then(|| format!("{} between members.", counted(group.transfers_within as u64, "transfer"))),
+            .then(|| format!("{} between members.", count_noun(group.transfers_within as u64, "transfer"))),
     ];
     GroupLine {
         id: group.id.to_string(),

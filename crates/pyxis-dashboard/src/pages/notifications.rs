@@ -21,7 +21,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
@@ -103,7 +103,7 @@ async fn show(
         connected_by: PLATFORMS.iter().map(variables).collect(),
         unshown: unshown.into_iter().map(|message| unshown_line(message, now)).collect(),
         unreachable: unreachable(state, who).await?,
-        refused: refused(state, who).await?,
+        refused: refused_browsers(state, who).await?,
         rooms,
         problems,
     })?;
@@ -117,7 +117,7 @@ const UNSHOWN: Table<ChatMessageRow, SortKey<ChatMessageRow>> = Table {
     columns: &[
         ("platform", By::Text(|row| row.platform.spec().label.to_owned()), ChatMessageRow::PLATFORM),
         ("chat", By::Text(|row| row.chat.clone()), ChatMessageRow::CHAT),
-        ("why", By::Text(why), ChatMessageRow::ERROR),
+        ("why", By::Text(explain_problem), ChatMessageRow::ERROR),
         ("about", By::Text(|row| row.txn_id.to_string()), ChatMessageRow::TXN),
         ("since", By::Time(|row| Some(row.created_at)), ChatMessageRow::CREATED),
     ],
@@ -125,14 +125,14 @@ const UNSHOWN: Table<ChatMessageRow, SortKey<ChatMessageRow>> = Table {
 };
 
 /// The problem with a message, as a sentence.
-fn why(message: &ChatMessageRow) -> String {
+fn explain_problem(message: &ChatMessageRow) -> String {
     super::sentence(&text::visible(message.error.as_deref().unwrap_or_default()))
 }
 
 fn unshown_line(message: ChatMessageRow, now: UnixMillis) -> UnshownLine {
     UnshownLine {
         platform: message.platform.spec().label.to_owned(),
-        why: why(&message),
+        why: explain_problem(&message),
         chat: message.chat,
         txn: message.txn_id.to_string(),
         again: message.next_at.is_some(),
@@ -157,12 +157,12 @@ async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnreachableLin
 }
 
 /// Browsers that are not notified, for those who can fix that.
-async fn refused(state: &State, who: &SignedIn) -> Result<Vec<RefusedLine>, Error> {
+async fn refused_browsers(state: &State, who: &SignedIn) -> Result<Vec<RefusedLine>, Error> {
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
     }
     let now = state.gateway.now();
-    let found = push::refused(&state.gateway.store, who.person.workspace()).await?;
+    let found = push::refused_subscriptions(&state.gateway.store, who.person.workspace()).await?;
     let line = |(row, person): (PushSubscriptionRow, String)| {
         let (why, since) = refusal(&row, now)?;
         Some(RefusedLine { person, label: row.label, why, since })
@@ -192,7 +192,9 @@ fn platform(name: &str) -> Result<&'static PlatformDescriptor, Error> {
     found.ok_or(Error::NotFound)
 }
 
-pub(crate) async fn link(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
+pub(crate) async fn link(
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
     let PlatformDescriptor { platform, page, .. } = platform(fields.get("platform"))?;
     if !platform.spec().decides || !channels::is_configured(&state.gateway, *platform) {
         return Err(Error::NotFound);
@@ -207,14 +209,18 @@ pub(crate) async fn link(Form { state, who, fields }: Form<SignedIn>) -> Result<
     })
 }
 
-pub(crate) async fn unlink(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
+pub(crate) async fn unlink(
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
     let platform = platform(fields.get("platform"))?.platform;
     let (user, actor) = (who.person.user.id, who.person.actor());
     channels::unlink(&state.gateway.audited, &actor, user, platform, fields.get("account")).await?;
-    Ok(Notice::AccountUnlinked.then(&state, HERE))
+    Ok(Notice::AccountUnlinked.redirect(&state, HERE))
 }
 
-pub(crate) async fn chats(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn chats(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let actor = who.person.actor();
     let typed = |described: &PlatformDescriptor| fields.trimmed(described.platform.spec().room_field);
     for described in PLATFORMS {
@@ -226,7 +232,7 @@ pub(crate) async fn chats(Form { state, who, fields }: Form<Manager>) -> Result<
         let rooms = PLATFORMS.iter().map(|described| room_field(described, typed(described))).collect();
         return Ok(unprocessable(show(&state, &who, &ListQuery::default(), rooms, problems).await?));
     }
-    Ok(Notice::Saved.then(&state, HERE))
+    Ok(Notice::Saved.redirect(&state, HERE))
 }
 
 /// The service worker that shows notifications. It must be served at the root, or its scope would not cover the pages.
@@ -235,7 +241,9 @@ pub(crate) async fn worker() -> Response {
     (headers, include_str!("../../assets/sw.js")).into_response()
 }
 
-pub(crate) async fn subscribe(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
+pub(crate) async fn subscribe(
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
     let new = Subscription {
         endpoint: fields.trimmed("endpoint"),
         p256dh: fields.trimmed("p256dh"),
@@ -247,14 +255,14 @@ pub(crate) async fn subscribe(Form { state, who, fields }: Form<SignedIn>) -> Re
         Err(Service::InvalidField { .. } | Service::Conflict(_)) => Notice::BrowserRefused,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.then(&state, HERE))
+    Ok(notice.redirect(&state, HERE))
 }
 
 pub(crate) async fn unsubscribe(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<SignedIn>,
+    SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let id = id.parse().map_err(|_| Error::NotFound)?;
     push::unsubscribe(&state.gateway.audited, &who.person.actor(), who.person.user.id, id).await?;
-    Ok(Notice::BrowserRemoved.then(&state, HERE))
+    Ok(Notice::BrowserRemoved.redirect(&state, HERE))
 }

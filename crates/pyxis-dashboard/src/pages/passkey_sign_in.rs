@@ -10,18 +10,20 @@ use super::ceremony::{answer, challenge};
 use super::sign_in::{self, HOME};
 use crate::Error;
 use crate::error::html;
-use crate::form::Form;
+use crate::form::SubmittedForm;
 use crate::notice::see_other;
-use crate::session::{self, Visit, local_path};
+use crate::session::{self, AnonymousVisit, local_path};
 use crate::view::sign_in::SignInState;
 
-pub(crate) async fn begin(Form { state, .. }: Form<Visit>) -> Result<Response, Error> {
+pub(crate) async fn begin(
+    SubmittedForm { state, .. }: SubmittedForm<AnonymousVisit>,
+) -> Result<Response, Error> {
     challenge(passkeys::begin_sign_in(&state.gateway).await)
 }
 
 pub(crate) async fn sign_in(
     headers: HeaderMap,
-    Form { state, who: visit, fields }: Form<Visit>,
+    SubmittedForm { state, who: visit, fields }: SubmittedForm<AnonymousVisit>,
 ) -> Result<Response, Error> {
     let next = local_path(fields.get("next")).unwrap_or_default();
     let tried = match answer(&fields) {
@@ -37,7 +39,7 @@ pub(crate) async fn sign_in(
         Err(Service::PasskeyRefused(_) | Service::Unauthenticated) => {
             let mut response = html(&sign_in::page(&visit, "", next, SignInState::PasskeyRefused))?;
             *response.status_mut() = StatusCode::UNAUTHORIZED;
-            Ok(visit.keep(&state, response))
+            Ok(visit.set_cookie(&state, response))
         }
         Err(error) => Err(error.into()),
     }

@@ -9,16 +9,18 @@ use super::account::{self, HERE};
 use super::agents::unprocessable;
 use super::list_query::ListQuery;
 use super::sentence;
-use crate::form::{Fields, Form};
+use crate::form::{Fields, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::Problems;
 use crate::{Error, State, text};
 
-pub(crate) async fn change(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
+pub(crate) async fn change(
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
     let mut problems = Problems::default();
     match set(&state, &who, &fields).await {
-        Ok(()) => return Ok(Notice::PasswordChanged.then(&state, HERE)),
+        Ok(()) => return Ok(Notice::PasswordChanged.redirect(&state, HERE)),
         Err(Service::WrongPassword) => {
             problems.add("password", "The current password is wrong. Nothing was changed.");
         }

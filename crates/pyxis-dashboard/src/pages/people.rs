@@ -16,7 +16,7 @@ use super::list_query::{ListQuery, ListSlot, read};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn, role_word};
 use crate::view::people::{GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage};
@@ -56,7 +56,7 @@ fn may_decide(item: &PersonItem) -> String {
     match item.rights {
         _ if item.row.role != Role::Member => "everything".to_owned(),
         0 => "nothing yet".to_owned(),
-        count => text::counted(u64::try_from(count).unwrap_or(0), "credential"),
+        count => text::count_noun(u64::try_from(count).unwrap_or(0), "credential"),
     }
 }
 
@@ -106,7 +106,9 @@ pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Respon
     })
 }
 
-pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn add(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let email = fields.trimmed("email");
     let role = Role::from_name(fields.get("role"));
     let problems = match role.filter(|role| may_change(&who, *role)) {
@@ -147,10 +149,10 @@ async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow
 
 pub(crate) async fn link(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
-        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+        return Ok(Notice::OwnersOnly.redirect(&state, "/app/people"));
     };
     let link = people::link(&state.gateway, &who.person.actor(), user.id).await?;
     link_page(&state, &who, &user, &link).await
@@ -158,36 +160,36 @@ pub(crate) async fn link(
 
 pub(crate) async fn disable(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     set_enabled(&state, &who, &id, false).await
 }
 
 pub(crate) async fn enable(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     set_enabled(&state, &who, &id, true).await
 }
 
 async fn set_enabled(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Result<Response, Error> {
     let Some(user) = other(state, who, id).await? else {
-        return Ok(Notice::OwnersOnly.then(state, "/app/people"));
+        return Ok(Notice::OwnersOnly.redirect(state, "/app/people"));
     };
     let done = people::set_enabled(&state.gateway.audited, &who.person.actor(), user.id, enabled).await;
-    told(state, done, if enabled { Notice::PersonEnabled } else { Notice::PersonDisabled })
+    respond(state, done, if enabled { Notice::PersonEnabled } else { Notice::PersonDisabled })
 }
 
 pub(crate) async fn role(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let wanted = Role::from_name(fields.get("role")).filter(|role| may_change(&who, *role));
     let (Some(user), Some(wanted)) = (other(&state, &who, &id).await?, wanted) else {
-        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+        return Ok(Notice::OwnersOnly.redirect(&state, "/app/people"));
     };
     let done = people::set_role(&state.gateway.audited, &who.person.actor(), user.id, wanted).await;
-    told(&state, done, Notice::RoleChanged)
+    respond(&state, done, Notice::RoleChanged)
 }
 
 /// A member's grants, credential by credential.
@@ -196,9 +198,9 @@ pub(crate) async fn show(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
-        return Ok(Notice::MembersOnly.then(&state, "/app/people"));
+        return Ok(Notice::MembersOnly.redirect(&state, "/app/people"));
     };
-    let rights = rights::of(&state.gateway.store, &user).await?;
+    let rights = rights::load(&state.gateway.store, &user).await?;
     let list = lists::credentials(state.gateway.store.engine(), who.person.workspace(), None);
     let (path, order) = (format!("/app/people/{}", user.id), [(CredentialItem::NAME, Direction::Ascending)]);
     let (all, search) = read(&state.gateway.store, ListSlot::First, &path, &asked, &list, &order).await?;
@@ -221,12 +223,12 @@ pub(crate) async fn show(
 /// Sets every credential of the form to the ticked rights. A credential that the form did not have stays as it is.
 pub(crate) async fn grant(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
-        return Ok(Notice::MembersOnly.then(&state, "/app/people"));
+        return Ok(Notice::MembersOnly.redirect(&state, "/app/people"));
     };
-    let before = rights::of(&state.gateway.store, &user).await?;
+    let before = rights::load(&state.gateway.store, &user).await?;
     for name in fields.all("credential") {
         let ticked = |field: &str| fields.all(field).any(|ticked| ticked == name);
         let wanted = Right { approve: ticked("approve"), policy: ticked("policy") };
@@ -238,15 +240,15 @@ pub(crate) async fn grant(
             rights::set(&state.gateway.audited, &who.person.actor(), user.id, name, wanted).await?;
         }
     }
-    Ok(Notice::RightsSaved.then(&state, &format!("/app/people/{}", user.id)))
+    Ok(Notice::RightsSaved.redirect(&state, &format!("/app/people/{}", user.id)))
 }
 
 pub(crate) async fn withdraw(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
-        return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
+        return Ok(Notice::OwnersOnly.redirect(&state, "/app/people"));
     };
     let notice = match people::withdraw_invitation(&state.gateway.audited, &who.person.actor(), user.id).await
     {
@@ -254,13 +256,13 @@ pub(crate) async fn withdraw(
         Err(Service::Conflict(_)) => Notice::SignedInAlready,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.then(&state, "/app/people"))
+    Ok(notice.redirect(&state, "/app/people"))
 }
 
-fn told(state: &State, done: Result<UserRow, Service>, good: Notice) -> Result<Response, Error> {
+fn respond(state: &State, done: Result<UserRow, Service>, good: Notice) -> Result<Response, Error> {
     match done {
-        Ok(_) => Ok(good.then(state, "/app/people")),
-        Err(Service::Conflict(_)) => Ok(Notice::LastOwner.then(state, "/app/people")),
+        Ok(_) => Ok(good.redirect(state, "/app/people")),
+        Err(Service::Conflict(_)) => Ok(Notice::LastOwner.redirect(state, "/app/people")),
         Err(error) => Err(error.into()),
     }
 }

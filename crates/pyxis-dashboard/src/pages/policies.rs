@@ -15,7 +15,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, mcp_tools, policy_form as form, problem};
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
@@ -136,7 +136,7 @@ fn grant_line(item: &GrantItem, now: UnixMillis) -> GrantLine {
         used: match (grant.uses, grant.max_uses) {
             (uses, Some(max)) => format!("{uses} of {max} times"),
             (0, None) => "never".to_owned(),
-            (uses, None) => text::counted(u64::try_from(uses).unwrap_or(0), "time"),
+            (uses, None) => text::count_noun(u64::try_from(uses).unwrap_or(0), "time"),
         },
         revocable: true,
     }
@@ -165,7 +165,7 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
     who.require_policy(row.id)?;
     let mode = workspaces::get(&state.gateway.store, workspace).await?.mode;
     let stored = policies::get(&state.gateway.store, workspace, name).await?.map(|(_, policy)| policy);
-    let chats = form::Chats::of(state);
+    let chats = form::Chats::from_state(state);
     let mut warnings = match &stored {
         Some(policy) => {
             form::warnings(policy, ApproverCount::of(&state.gateway.store, &row, policy).await?, &chats)
@@ -173,8 +173,9 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
         None => Vec::new(),
     };
     warnings.extend(policies::warnings(&row, stored.as_ref(), mode));
-    let form =
-        shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point), &chats));
+    let form = shown
+        .form
+        .unwrap_or_else(|| form::from_policy(&stored.clone().unwrap_or_else(starting_point), &chats));
     html(&PolicyPage {
         shell: who.shell(state).await?,
         is_mcp: mcp_tools::options(&row).mcp_url.is_some(),
@@ -202,34 +203,39 @@ pub(crate) async fn edit(
 
 pub(crate) async fn save(
     PathId(name): PathId,
-    Form { state, who, fields }: Form<SignedIn>,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let stored = stored(&state, &who, &name).await?;
+    let stored = load_policy(&state, &who, &name).await?;
     let problems = match form::policy(&fields, stored.as_ref()) {
         Err(problems) => problems,
-        Ok(policy) => match keep(&state, &who, &name, &policy).await {
+        Ok(policy) => match save_or_stage(&state, &who, &name, &policy).await {
             Ok(response) => return Ok(response),
             Err(error) => problem(error, "methods", form::field)?,
         },
     };
-    let typed = form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::of(&state), problems);
+    let typed = form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::from_state(&state), problems);
     let shown = PolicyListItem { form: Some(typed), ..PolicyListItem::default() };
     Ok(unprocessable(page(&state, &who, &name, shown).await?))
 }
 
 /// Saves a manager's policy at once; a member's is staged.
-async fn keep(state: &State, who: &SignedIn, name: &str, policy: &Policy) -> Result<Response, Service> {
+async fn save_or_stage(
+    state: &State,
+    who: &SignedIn,
+    name: &str,
+    policy: &Policy,
+) -> Result<Response, Service> {
     if !who.person.user.role.is_manager() {
         let staged = staged::propose(&state.gateway, &who.person, name, policy).await?;
-        return Ok(Notice::PolicyStaged.then(state, &format!("/app/staged/{}", staged.row.id)));
+        return Ok(Notice::PolicyStaged.redirect(state, &format!("/app/staged/{}", staged.row.id)));
     }
     policies::put(&state.gateway, &who.person.actor(), name, policy).await?;
     let row = credentials::get(&state.gateway.store, who.person.workspace(), name).await?;
-    Ok(Notice::PolicySaved.then(state, &format!("/app/policies/{}", row.name)))
+    Ok(Notice::PolicySaved.redirect(state, &format!("/app/policies/{}", row.name)))
 }
 
 /// The stored policy, for anyone who may change it.
-async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Policy>, Error> {
+async fn load_policy(state: &State, who: &SignedIn, name: &str) -> Result<Option<Policy>, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), name).await?;
     who.require_policy(row.id)?;
     let found = policies::get(&state.gateway.store, who.person.workspace(), name).await?;
@@ -238,11 +244,11 @@ async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Poli
 
 pub(crate) async fn explain(
     PathId(name): PathId,
-    Form { state, who, fields }: Form<SignedIn>,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
     let (body, content_type) = (fields.text("body"), fields.get("content_type").to_owned());
-    stored(&state, &who, &name).await?;
+    load_policy(&state, &who, &name).await?;
     let workspace = who.person.workspace();
     let request = ExplainedRequest {
         method: &method,
@@ -291,9 +297,9 @@ fn decision(name: &str) -> (DecisionBadge, &'static str) {
 
 pub(crate) async fn replay(
     PathId(name): PathId,
-    Form { state, who, fields }: Form<SignedIn>,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let stored = stored(&state, &who, &name).await?;
+    let stored = load_policy(&state, &who, &name).await?;
     let (problems, replay) = match form::policy(&fields, stored.as_ref()) {
         Err(problems) => (problems, None),
         Ok(draft) => {
@@ -304,7 +310,7 @@ pub(crate) async fn replay(
         }
     };
     let wrong = !problems.is_empty();
-    let typed = form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::of(&state), problems);
+    let typed = form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::from_state(&state), problems);
     let shown = PolicyListItem { form: Some(typed), replay, ..PolicyListItem::default() };
     let response = page(&state, &who, &name, shown).await?;
     Ok(if wrong { unprocessable(response) } else { response })
@@ -342,16 +348,16 @@ fn replay_change(change: &Changed) -> ReplayChange {
 
 pub(crate) async fn remove(
     PathId(name): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     policies::remove(&state.gateway.audited, &who.person.actor(), &name).await?;
-    Ok(Notice::PolicyRemoved.then(&state, &format!("/app/policies/{}", row.name)))
+    Ok(Notice::PolicyRemoved.redirect(&state, &format!("/app/policies/{}", row.name)))
 }
 
 pub(crate) async fn revoke(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let id: GrantId = id.parse().map_err(|_| Error::NotFound)?;
     let notice = match grants::revoke(&state.gateway.audited, &who.person.actor(), id).await {
@@ -359,5 +365,5 @@ pub(crate) async fn revoke(
         Err(Service::Conflict(_)) => Notice::GrantOver,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.then(&state, "/app/policies"))
+    Ok(notice.redirect(&state, "/app/policies"))
 }

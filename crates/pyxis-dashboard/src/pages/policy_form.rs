@@ -30,7 +30,7 @@ const METHODS: [Method; 7] = [
 pub(super) struct Chats(Vec<ChatPlatform>);
 
 impl Chats {
-    pub(super) fn of(state: &State) -> Self {
+    pub(super) fn from_state(state: &State) -> Self {
         let all = ChatPlatform::ALL.iter().copied();
         Self(all.filter(|platform| channels::is_configured(&state.gateway, *platform)).collect())
     }
@@ -62,7 +62,7 @@ impl Chats {
 }
 
 /// The form of a policy.
-pub(super) fn shown(policy: &Policy, chats: &Chats) -> PolicyForm {
+pub(super) fn from_policy(policy: &Policy, chats: &Chats) -> PolicyForm {
     let rule = |method: Method| {
         if policy.deny_methods.contains(&method) || denies_with_others(policy, method) {
             MethodRule::Deny
@@ -109,8 +109,8 @@ pub(super) fn typed(fields: &Fields, stored: &Policy, chats: &Chats, problems: P
         content_rules: fields.text("content_rules"),
         allowed_approvers: fields.text("allowed_approvers"),
         min_approvals: fields.trimmed("min_approvals"),
-        require_reason: fields.on("require_reason"),
-        passkey_required: fields.on("passkey_required"),
+        require_reason: fields.is_checked("require_reason"),
+        passkey_required: fields.is_checked("passkey_required"),
         approval_timeout_minutes: fields.trimmed("approval_timeout_minutes"),
         channels: channel_choices(fields.get("channel"), stored.channel, chats),
         rooms: chats.rooms(stored.channel, |platform| fields.trimmed(platform.spec().room_field)),
@@ -221,19 +221,19 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
         ("allowed_approvers", json!(fields.lines("allowed_approvers"))),
         ("channel", json!(fields.get("channel"))),
         ("min_approvals", whole(&fields.trimmed("min_approvals"))),
-        ("passkey_required", json!(fields.on("passkey_required"))),
-        ("require_reason", json!(fields.on("require_reason"))),
+        ("passkey_required", json!(fields.is_checked("passkey_required"))),
+        ("require_reason", json!(fields.is_checked("require_reason"))),
         ("approval_timeout_secs", seconds(&window, stored_window).unwrap_or_else(|| json!(window))),
     ];
     let rooms = ChatPlatform::ALL.iter().map(|platform| {
         let field = platform.spec().room_field;
-        (field, room(fields, field, kept.rooms.get(*platform)))
+        (field, room_value(fields, field, kept.rooms.get(*platform)))
     });
     entries.into_iter().chain(rooms).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// A room as typed; a form without the field leaves it unchanged.
-fn room(fields: &Fields, name: &str, kept: Option<&str>) -> Value {
+fn room_value(fields: &Fields, name: &str, kept: Option<&str>) -> Value {
     match fields.all(name).next().map(str::trim) {
         None => json!(kept),
         Some("") => Value::Null,

@@ -16,7 +16,7 @@ use crate::Error;
 use crate::error::html;
 use crate::form::{Page, PathId};
 use crate::session::ScoringManager;
-use crate::text::{counted, grouped};
+use crate::text::{count_noun, grouped};
 use crate::view::population::{PopulationDay, PopulationPage, PopulationStamp};
 
 /// Days and Stamps that the page lists; the API has all.
@@ -31,7 +31,7 @@ pub(crate) struct PopulationQuery {
 
 impl PopulationQuery {
     /// The end of the chosen day, UTC; a day that is not over or not a day counts as now.
-    fn moment(&self, now: UnixMillis) -> Option<UnixMillis> {
+    fn end_of_day(&self, now: UnixMillis) -> Option<UnixMillis> {
         let start = UnixMillis::parse_rfc3339(&format!("{}T00:00:00Z", self.at.trim()))?;
         let end = UnixMillis(start.0.saturating_add(86_400_000));
         Some(end).filter(|end| *end <= now)
@@ -43,9 +43,9 @@ pub(crate) async fn show(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let id: ScorerId = id.parse().map_err(|_| Error::NotFound)?;
-    let at = query.moment(scoring.now());
+    let at = query.end_of_day(scoring.now());
     let scorer = scorers::get(&scoring.store, who.person.workspace(), id).await?;
-    let population = Population::of(&scoring, &who.person.actor(), id, at).await?;
+    let population = Population::load(&scoring, &who.person.actor(), id, at).await?;
     let found = population::summary(&population).await?;
     let chosen = at.map(|_| query.at.trim().to_owned());
     let days = found.days.iter().rev().take(LISTED).map(rate).collect();
@@ -57,7 +57,7 @@ pub(crate) async fn show(
         addresses: grouped(found.addresses),
         passing: grouped(found.passing),
         share: percent(found.passing, found.addresses),
-        outdated: (found.outdated > 0).then(|| counted(found.outdated, "score")),
+        outdated: (found.outdated > 0).then(|| count_noun(found.outdated, "score")),
         stamps: found.stamps.iter().take(LISTED).map(|share| stamp(share, found.addresses)).collect(),
         days,
         query: chosen.as_ref().map(|at| format!("&at={at}")).unwrap_or_default(),
@@ -96,7 +96,7 @@ pub(crate) async fn export(
     let id: ScorerId = id.parse().map_err(|_| Error::NotFound)?;
     let format = TableFormat::from_name(&query.format).unwrap_or(TableFormat::Csv);
     let actor = who.person.actor();
-    let population = Population::of(&scoring, &actor, id, query.moment(scoring.now())).await?;
+    let population = Population::load(&scoring, &actor, id, query.end_of_day(scoring.now())).await?;
     let pieces = population::export(&scoring, &actor, population, format).await?;
     let name = format!("pyxis-scorer-{id}.{}", format.as_str());
     Ok(file::download(format.content_type(), &name, Body::from_stream(pieces)))

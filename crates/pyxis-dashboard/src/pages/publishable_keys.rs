@@ -10,7 +10,7 @@ use super::publishable_key_form as form;
 use super::scoring::problem;
 use crate::Error;
 use crate::error::html;
-use crate::form::{Form, Page};
+use crate::form::{Page, SubmittedForm};
 use crate::session::ScoringManager;
 use crate::view::api_keys::{ApiKeyShownPage, NewPublishableKeyPage};
 
@@ -22,7 +22,7 @@ pub(crate) async fn new(
 }
 
 pub(crate) async fn add(
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let problems = match form::read(&fields) {
         Err(problems) => problems,

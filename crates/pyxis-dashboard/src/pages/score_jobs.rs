@@ -15,7 +15,7 @@ use super::agents::unprocessable;
 use super::scoring::count;
 use super::{file, sentence};
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{HasCsrf, ScoringManager};
 use crate::view::score_jobs::{JobLine, JobPage, JobsPage};
@@ -128,7 +128,7 @@ pub(crate) async fn add(Extract(state): Extract<State>, request: Request) -> Res
     let id: ScorerId = scorer.parse().map_err(|_| Error::NotFound)?;
     let actor = who.0.person.actor();
     match score_jobs::create(&who.1, &actor, id, &named, upload).await {
-        Ok(job) => Ok(Notice::JobAdded.then(&state, &path(job.id))),
+        Ok(job) => Ok(Notice::JobAdded.redirect(&state, &path(job.id))),
         Err(error) => {
             let problems = problems(error)?;
             let draft = Draft { scorer, name, problems };
@@ -196,7 +196,7 @@ pub(crate) async fn show(
 
 pub(crate) async fn cancel(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = job_id(&id)?;
     let notice = match score_jobs::cancel(&scoring, &who.person.actor(), id).await {
@@ -204,12 +204,12 @@ pub(crate) async fn cancel(
         Err(Service::Conflict(_)) => Notice::JobEnded,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.then(&state, &path(id)))
+    Ok(notice.redirect(&state, &path(id)))
 }
 
 pub(crate) async fn retry(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = job_id(&id)?;
     let notice = match score_jobs::retry(&scoring, &who.person.actor(), id).await {
@@ -217,17 +217,17 @@ pub(crate) async fn retry(
         Err(Service::Conflict(_)) => Notice::NothingToRetry,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.then(&state, &path(id)))
+    Ok(notice.redirect(&state, &path(id)))
 }
 
 pub(crate) async fn remove(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = job_id(&id)?;
     match score_jobs::remove(&scoring, &who.person.actor(), id).await {
-        Ok(()) => Ok(Notice::JobRemoved.then(&state, "/app/score-jobs")),
-        Err(Service::Conflict(_)) => Ok(Notice::JobRuns.then(&state, &path(id))),
+        Ok(()) => Ok(Notice::JobRemoved.redirect(&state, "/app/score-jobs")),
+        Err(Service::Conflict(_)) => Ok(Notice::JobRuns.redirect(&state, &path(id))),
         Err(error) => Err(error.into()),
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn decimal(typed: &str) -> Option<Decimal> {
 
 impl Draft {
     /// The draft that changes nothing.
-    pub(super) fn of(scorer: &Scorer) -> Self {
+    pub(super) fn from_scorer(scorer: &Scorer) -> Self {
         let typed = scorer.terms.weights.iter().map(|(stamp, weight)| (stamp.clone(), text::plain(*weight)));
         Self {
             name: scorer.name.clone(),
@@ -76,14 +76,14 @@ impl Draft {
         for (stamp, weight) in fields.beginning(WEIGHT) {
             // No one types the names of these fields: a name that is not a Stamp was not in our form.
             if let Ok(stamp) = stamp.parse() {
-                draft.weigh(stamp, weight.trim());
+                draft.set_weight(stamp, weight.trim());
             }
         }
         draft.read_extra();
         draft
     }
 
-    fn weigh(&mut self, stamp: StampName, typed: &str) {
+    fn set_weight(&mut self, stamp: StampName, typed: &str) {
         match decimal(typed) {
             Some(Decimal::ZERO) => drop(self.weights.remove(&stamp)),
             Some(weight) => drop(self.weights.insert(stamp.clone(), weight)),
@@ -102,7 +102,7 @@ impl Draft {
             return;
         }
         match (name.parse::<StampName>(), decimal(&weight)) {
-            (Ok(stamp), Some(_)) => self.weigh(stamp, &weight),
+            (Ok(stamp), Some(_)) => self.set_weight(stamp, &weight),
             (Err(_), _) => {
                 self.problems.add(
                     "extra_name",
@@ -174,7 +174,7 @@ impl Draft {
         let weights = groups.iter().flat_map(|group| &group.rows).filter(|row| row.stored.is_some()).count();
         let mut changed = Vec::new();
         if weights > 0 {
-            changed.push(text::counted(weights as u64, "weight"));
+            changed.push(text::count_noun(weights as u64, "weight"));
         }
         if self.threshold != Some(stored.terms.threshold) {
             changed.push("threshold".to_owned());

@@ -14,12 +14,12 @@ use pyxis_store::lists::{self, ScorerItem, SortKey};
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
 use super::scorer_form::Draft;
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, count, problem};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, count, curl_command, problem};
 use super::table::{By, Table};
-use super::weight_impact::reach;
+use super::weight_impact::weight_reach;
 use crate::chart::histogram::{Bin, Histogram};
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
 use crate::view::scorers::{Freshness, NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
@@ -37,7 +37,7 @@ pub(crate) async fn list(
     let (shown, search) = TABLE.page(store, "/app/scorers", &asked, &list).await?;
     let lines: Vec<_> = shown.into_iter().map(|item| line(item, state.gateway.now())).collect();
     let first = lines.first().map_or("1", |line| line.id.as_str());
-    let ask = ask(&state, first, EXAMPLE_ADDRESS, A_KEY);
+    let ask = curl_command(&state, first, EXAMPLE_ADDRESS, A_KEY);
     html(&ScorersPage { shell: who.shell(&state).await?, search, scorers: lines, ask })
 }
 
@@ -57,7 +57,7 @@ const TABLE: Table<ScorerItem, SortKey<ScorerItem>> = Table {
 };
 
 fn line(item: ScorerItem, now: UnixMillis) -> ScorerLine {
-    let stamps = text::counted(count(item.stamps), "Stamp");
+    let stamps = text::count_noun(count(item.stamps), "Stamp");
     ScorerLine {
         id: item.row.id.to_string(),
         name: item.row.name,
@@ -81,7 +81,7 @@ pub(crate) async fn new(
 }
 
 pub(crate) async fn add(
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let (name, threshold) = (fields.trimmed("name"), fields.trimmed("threshold"));
     let empty = fields.get("start") == "empty";
@@ -90,7 +90,7 @@ pub(crate) async fn add(
         let weights = empty.then(Weights::new);
         let input = ScorerInput { name: name.clone(), threshold: Some(needed), weights };
         match scorers::create(&scoring.audited, &who.person.actor(), input).await {
-            Ok(made) => return Ok(Notice::ScorerAdded.then(&state, &path(made.id))),
+            Ok(made) => return Ok(Notice::ScorerAdded.redirect(&state, &path(made.id))),
             Err(error) => problems = problem(error, field)?,
         }
     } else {
@@ -143,11 +143,11 @@ async fn page(
         addresses: addresses(count(progress.stored)),
         created: Timestamp::new(stored.created_at, state.gateway.now()),
         form: draft.form(stored, &platforms),
-        reach: reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
+        reach: weight_reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
         overtaken: shown.overtaken,
         preview: shown.preview,
         freshness: freshness(&progress),
-        ask: ask(state, &id, EXAMPLE_ADDRESS, A_KEY),
+        ask: curl_command(state, &id, EXAMPLE_ADDRESS, A_KEY),
         id,
     })
 }
@@ -173,19 +173,19 @@ pub(crate) async fn show(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let stored = scorers::get(&scoring.store, who.person.workspace(), scorer_id(&id)?).await?;
-    page(&state, &scoring, &who, &stored, &Draft::of(&stored), ScorerListItem::default()).await
+    page(&state, &scoring, &who, &stored, &Draft::from_scorer(&stored), ScorerListItem::default()).await
 }
 
 pub(crate) async fn save(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let mut draft = Draft::read(&fields);
     if draft.problems.is_empty() {
         let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
         match scorers::update(&scoring.audited, &who.person.actor(), id, patch(&draft, &stored)).await {
-            Ok(_) => return Ok(Notice::ScorerSaved.then(&state, &path(id))),
+            Ok(_) => return Ok(Notice::ScorerSaved.redirect(&state, &path(id))),
             Err(Service::Changed { .. }) => return overtaken(&state, &scoring, &who, id, draft).await,
             Err(error) => draft.problems = problem(error, field)?,
         }
@@ -227,7 +227,7 @@ async fn overtaken(
 
 pub(crate) async fn try_out(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
@@ -237,7 +237,7 @@ pub(crate) async fn try_out(
         match preview::preview(&scoring.store, who.person.workspace(), id, proposal, scoring.now()).await {
             Ok(found) => {
                 let needed = (stored.terms.threshold, draft.threshold.unwrap_or_default());
-                let shown = ScorerListItem { overtaken: false, preview: Some(shown(&found, needed)) };
+                let shown = ScorerListItem { overtaken: false, preview: Some(preview_view(&found, needed)) };
                 return page(&state, &scoring, &who, &stored, &draft, shown).await;
             }
             Err(error) => draft.problems = problem(error, field)?,
@@ -246,7 +246,7 @@ pub(crate) async fn try_out(
     Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, ScorerListItem::default()).await?))
 }
 
-fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Preview {
+fn preview_view(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Preview {
     let bins = found.histogram.iter().map(|bucket| Bin {
         from: bucket.from,
         to: bucket.to,
@@ -282,18 +282,18 @@ fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Previ
 
 pub(crate) async fn rescore(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let found = scorers::start_rescore(&scoring, &who.person.actor(), id).await?;
     let notice = if found.running { Notice::RescoreStarted } else { Notice::NothingToRescore };
-    Ok(notice.then(&state, &path(id)))
+    Ok(notice.redirect(&state, &path(id)))
 }
 
 pub(crate) async fn remove(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     scorers::remove(&scoring.audited, &who.person.actor(), scorer_id(&id)?).await?;
-    Ok(Notice::ScorerRemoved.then(&state, "/app/scorers"))
+    Ok(Notice::ScorerRemoved.redirect(&state, "/app/scorers"))
 }

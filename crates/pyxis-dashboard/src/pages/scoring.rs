@@ -31,7 +31,7 @@ pub(super) fn count(number: i64) -> u64 {
 }
 
 /// A `curl` that asks for a score.
-pub(super) fn ask(state: &State, scorer: &str, address: &str, key: &str) -> String {
+pub(super) fn curl_command(state: &State, scorer: &str, address: &str, key: &str) -> String {
     let base = &state.gateway.config.base_url;
     format!("curl {base}/v2/stamps/{scorer}/score/{address} \\\n  -H 'X-API-KEY: {key}'")
 }

@@ -11,7 +11,7 @@ use pyxis_store::Engine;
 use super::agents::unprocessable;
 use super::{policy_form, problem};
 use crate::error::html;
-use crate::form::{Form, Page};
+use crate::form::{Page, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::Problems;
@@ -45,7 +45,7 @@ async fn show(
         window,
         server_window: text::duration(state.gateway.config.approval_timeout.as_secs()),
         problems,
-        following: text::counted(all.saturating_sub(own) as u64, "credential"),
+        following: text::count_noun(all.saturating_sub(own) as u64, "credential"),
         facts: facts(&state.gateway.config, state.gateway.store.engine()),
         audit: state.health.health(&state.gateway).await,
     })
@@ -74,7 +74,9 @@ fn facts(config: &Config, engine: Engine) -> Vec<Fact> {
     ]
 }
 
-pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn save(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let mode = ApprovalMode::from_name(fields.get("default_approval_mode"));
     let before = workspaces::get(&state.gateway.store, who.person.workspace()).await?;
     let typed = fields.trimmed("approval_timeout_minutes");
@@ -91,7 +93,7 @@ pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<R
             let window = seconds.and_then(|seconds| seconds.as_u64()).map(Duration::from_secs);
             let actor = who.person.actor();
             match workspaces::update(&state.gateway.audited, &actor, mode, Some(window)).await {
-                Ok(_) => return Ok(Notice::Saved.then(&state, "/app/settings")),
+                Ok(_) => return Ok(Notice::Saved.redirect(&state, "/app/settings")),
                 Err(error) => problem(error, "approval_timeout_minutes", |_| "approval_timeout_minutes")?,
             }
         }

@@ -10,9 +10,9 @@ use pyxis_store::users::UserRow;
 use serde::Deserialize;
 
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, PathId, QueryParams, SubmittedForm};
 use crate::notice::see_other;
-use crate::session::{self, HasCsrf, SignedIn, Visit, local_path};
+use crate::session::{self, AnonymousVisit, HasCsrf, SignedIn, local_path};
 use crate::view::sign_in::{LinkPage, SignInPage, SignInState};
 use crate::{Error, State, text};
 
@@ -28,7 +28,7 @@ pub(crate) struct SignInParams {
 
 pub(crate) async fn sign_in_page(
     Extract(state): Extract<State>,
-    visit: Visit,
+    visit: AnonymousVisit,
     headers: HeaderMap,
     QueryParams(SignInParams { next, ended }): QueryParams<SignInParams>,
 ) -> Result<Response, Error> {
@@ -37,10 +37,10 @@ pub(crate) async fn sign_in_page(
         return Ok(see_other(if next.is_empty() { HOME } else { next }));
     }
     let shown = if ended.is_empty() { SignInState::Fresh } else { SignInState::Ended };
-    Ok(visit.keep(&state, html(&page(&visit, "", next, shown))?))
+    Ok(visit.set_cookie(&state, html(&page(&visit, "", next, shown))?))
 }
 
-pub(super) fn page(visit: &Visit, email: &str, next: &str, state: SignInState) -> SignInPage {
+pub(super) fn page(visit: &AnonymousVisit, email: &str, next: &str, state: SignInState) -> SignInPage {
     let purpose = if next.starts_with("/approve/") || next.starts_with("/app/approvals/") {
         Some("Sign in to decide an agent's request.")
     } else if next.starts_with("/app/oauth/consent") {
@@ -59,7 +59,7 @@ pub(super) fn page(visit: &Visit, email: &str, next: &str, state: SignInState) -
 
 pub(crate) async fn sign_in(
     headers: HeaderMap,
-    Form { state, who: visit, fields }: Form<Visit>,
+    SubmittedForm { state, who: visit, fields }: SubmittedForm<AnonymousVisit>,
 ) -> Result<Response, Error> {
     let email = fields.trimmed("email");
     let next = local_path(fields.get("next")).unwrap_or_default();
@@ -73,7 +73,7 @@ pub(crate) async fn sign_in(
         Err(Service::WrongPassword) => (StatusCode::UNAUTHORIZED, SignInState::Wrong),
         Err(Service::Locked { until, .. }) => {
             let minutes = until.since(state.gateway.now()).as_secs().div_ceil(60).max(1);
-            let wait = text::counted(minutes, "minute");
+            let wait = text::count_noun(minutes, "minute");
             (StatusCode::TOO_MANY_REQUESTS, SignInState::Locked { wait })
         }
         Err(Service::Conflict(_)) => (StatusCode::CONFLICT, SignInState::Ambiguous),
@@ -81,7 +81,7 @@ pub(crate) async fn sign_in(
     };
     let mut response = html(&page(&visit, &email, next, shown))?;
     *response.status_mut() = status;
-    Ok(visit.keep(&state, response))
+    Ok(visit.set_cookie(&state, response))
 }
 
 /// Ends the browser's previous session: it has one at a time.
@@ -92,7 +92,9 @@ pub(super) async fn leave_old_session(state: &State, headers: &HeaderMap) -> Res
     Ok(())
 }
 
-pub(crate) async fn sign_out(Form { state, who, .. }: Form<SignedIn>) -> Result<Response, Error> {
+pub(crate) async fn sign_out(
+    SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
     sessions::sign_out(&state.gateway, &who.person).await?;
     Ok(session::end(&state, see_other("/sign-in")))
 }
@@ -100,12 +102,12 @@ pub(crate) async fn sign_out(Form { state, who, .. }: Form<SignedIn>) -> Result<
 /// Opening a link changes nothing: programs open links, too.
 pub(crate) async fn link_page(
     Extract(state): Extract<State>,
-    visit: Visit,
+    visit: AnonymousVisit,
     PathId(token): PathId,
 ) -> Result<Response, Error> {
     let user = owner_of(&state, &token).await?;
     let page = link_form(&state, &visit, &token, &user, None).await?;
-    Ok(visit.keep(&state, html(&page)?))
+    Ok(visit.set_cookie(&state, html(&page)?))
 }
 
 async fn owner_of(state: &State, token: &str) -> Result<UserRow, Error> {
@@ -115,7 +117,7 @@ async fn owner_of(state: &State, token: &str) -> Result<UserRow, Error> {
 
 async fn link_form(
     state: &State,
-    visit: &Visit,
+    visit: &AnonymousVisit,
     token: &str,
     user: &UserRow,
     problem: Option<String>,
@@ -133,7 +135,7 @@ async fn link_form(
 pub(crate) async fn link(
     PathId(token): PathId,
     headers: HeaderMap,
-    Form { state, who: visit, fields }: Form<Visit>,
+    SubmittedForm { state, who: visit, fields }: SubmittedForm<AnonymousVisit>,
 ) -> Result<Response, Error> {
     let user = owner_of(&state, &token).await?;
     // Checked before the link is used up, so that a typing error does not cost it.
@@ -141,7 +143,7 @@ pub(crate) async fn link(
         let page = link_form(&state, &visit, &token, &user, Some(problem)).await?;
         let mut response = html(&page)?;
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-        return Ok(visit.keep(&state, response));
+        return Ok(visit.set_cookie(&state, response));
     }
     let (opened, user) = match sessions::sign_in_by_link(&state.gateway, &token, LinkHolder::Browser).await {
         Err(Service::NotFound(_)) => return Err(Error::LinkUsed),

@@ -5,7 +5,7 @@ use pyxis_gateway::approvals::view::ApprovalView;
 use crate::view::approvals::Signing;
 
 /// `None` for a forwarded request, and if the payload is not available.
-pub(super) fn of(view: &ApprovalView) -> Option<Signing> {
+pub(super) fn from_view(view: &ApprovalView) -> Option<Signing> {
     let shown = view.signing.clone()?;
     Some(Signing {
         what: shown.what(),

@@ -8,7 +8,7 @@ use pyxis_gateway::admin::{passkeys, staged};
 use super::ceremony::{answer, challenge};
 use super::policy_diff;
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::Timestamp;
@@ -47,7 +47,7 @@ pub(crate) async fn page(
 /// The challenge for the maker's passkey.
 pub(crate) async fn begin(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<SignedIn>,
+    SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     challenge(passkeys::begin_apply(&state.gateway, &who.person, &found).await)
@@ -55,27 +55,27 @@ pub(crate) async fn begin(
 
 pub(crate) async fn apply(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<SignedIn>,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     let here = format!("/app/staged/{}", found.row.id);
-    let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.then(&state, &here)) };
+    let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.redirect(&state, &here)) };
     match passkeys::apply(&state.gateway, &who.person, found.row.id, &given).await {
         Ok(()) => {
             let policy = format!("/app/policies/{}", found.credential.name);
-            Ok(Notice::StagedApplied.then(&state, &policy))
+            Ok(Notice::StagedApplied.redirect(&state, &policy))
         }
-        Err(Service::PasskeyRefused(_)) => Ok(Notice::PasskeyFailed.then(&state, &here)),
-        Err(Service::Conflict(_)) => Ok(Notice::StagedOutdated.then(&state, &here)),
+        Err(Service::PasskeyRefused(_)) => Ok(Notice::PasskeyFailed.redirect(&state, &here)),
+        Err(Service::Conflict(_)) => Ok(Notice::StagedOutdated.redirect(&state, &here)),
         Err(error) => Err(error.into()),
     }
 }
 
 pub(crate) async fn withdraw(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<SignedIn>,
+    SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     staged::withdraw(&state.gateway.audited, &who.person, found.row.id).await?;
-    Ok(Notice::StagedWithdrawn.then(&state, "/app/policies"))
+    Ok(Notice::StagedWithdrawn.redirect(&state, "/app/policies"))
 }

@@ -11,7 +11,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::decimal::Decimal;
 use pyxis_store::Store;
-use pyxis_store::lists::{Direction, Item, List, Slice, SortKey};
+use pyxis_store::lists::{Direction, Item, ListSpec, Slice, SortKey};
 
 use super::file;
 use super::list_query::{ListQuery, ListSlot, PAGE, controls, read};
@@ -36,18 +36,18 @@ pub(super) enum By<T> {
 
 /// Sort key of a row in memory.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+enum RowKey {
     Text(String),
     Number(Option<i64>),
 }
 
 impl<T> By<T> {
-    fn key(&self, row: &T) -> Key {
+    fn key(&self, row: &T) -> RowKey {
         match self {
-            Self::Text(text) => Key::Text(text(row).to_lowercase()),
-            Self::Number(number) => Key::Number(Some(number(row))),
-            Self::Amount(amount) => Key::Number(Some(amount(row).units())),
-            Self::Time(time) => Key::Number(time(row).map(|at| at.0)),
+            Self::Text(text) => RowKey::Text(text(row).to_lowercase()),
+            Self::Number(number) => RowKey::Number(Some(number(row))),
+            Self::Amount(amount) => RowKey::Number(Some(amount(row).units())),
+            Self::Time(time) => RowKey::Number(time(row).map(|at| at.0)),
         }
     }
 
@@ -87,15 +87,15 @@ pub(super) struct Table<T: 'static, K: 'static = ()> {
 
 impl<T: 'static, K: 'static> Table<T, K> {
     /// The column and order that a query names, if there is such a column.
-    fn named(&self, sort: &str) -> Option<(&Column<T, K>, Order)> {
-        let (name, order) = Order::named(sort);
+    fn find_column(&self, sort: &str) -> Option<(&Column<T, K>, Order)> {
+        let (name, order) = Order::parse(sort);
         self.columns.iter().find(|(column, ..)| *column == name).map(|column| (column, order))
     }
 
     /// The search state with the headings and the file.
     fn with_headings(&self, path: &str, find: &ListQuery, search: Search) -> Search {
         let asked = find.sort_of(self.place);
-        let present = if self.named(asked).is_some() { asked } else { self.usual };
+        let present = if self.find_column(asked).is_some() { asked } else { self.usual };
         let link = |(name, by, _): &Column<T, K>| {
             heading(name, present, by.first(), |next| find.link(path, self.place.sort(), next))
         };
@@ -115,7 +115,7 @@ fn lines<'a, T: 'a, K>(columns: &[Column<T, K>], rows: impl IntoIterator<Item = 
 
 impl<R: Item> Table<R, SortKey<R>> {
     /// Everything found as CSV, if requested.
-    pub(super) fn file(&self, store: &Store, find: &ListQuery, list: &List<R>) -> Option<Response> {
+    pub(super) fn file(&self, store: &Store, find: &ListQuery, list: &ListSpec<R>) -> Option<Response> {
         if find.export != self.name {
             return None;
         }
@@ -139,14 +139,15 @@ impl<R: Item> Table<R, SortKey<R>> {
         store: &Store,
         path: &str,
         find: &ListQuery,
-        list: &List<R>,
+        list: &ListSpec<R>,
     ) -> Result<(Vec<R>, Search), Error> {
         let (shown, search) = read(store, self.place, path, find, list, &self.order(find)).await?;
         Ok((shown, self.with_headings(path, find, search)))
     }
 
     fn order(&self, find: &ListQuery) -> Vec<(SortKey<R>, Direction)> {
-        let named = self.named(find.sort_of(self.place)).into_iter().chain(self.named(self.usual));
+        let named =
+            self.find_column(find.sort_of(self.place)).into_iter().chain(self.find_column(self.usual));
         named.map(|((_, _, key), order)| (*key, order.into())).collect()
     }
 }
@@ -171,8 +172,8 @@ impl<T: 'static> Table<T> {
     }
 
     fn sorted<R: Borrow<T>>(&self, find: &ListQuery, mut rows: Vec<R>) -> Vec<R> {
-        let usual = self.named(self.usual);
-        for ((_, by, ()), order) in usual.into_iter().chain(self.named(find.sort_of(self.place))) {
+        let usual = self.find_column(self.usual);
+        for ((_, by, ()), order) in usual.into_iter().chain(self.find_column(find.sort_of(self.place))) {
             match order {
                 Order::Ascending => rows.sort_by_cached_key(|row| by.key(row.borrow())),
                 Order::Descending => rows.sort_by_cached_key(|row| Reverse(by.key(row.borrow()))),
@@ -189,7 +190,7 @@ pub(super) fn heading(
     first: Order,
     href: impl Fn(&str) -> String,
 ) -> SortLink {
-    let (sorted, order) = Order::named(present);
+    let (sorted, order) = Order::parse(present);
     let order = (sorted == name).then_some(order);
     let next = order.map_or(first, Order::turned).name(name);
     SortLink { name, href: href(&next), order }
@@ -215,12 +216,12 @@ mod tests {
     };
     const ROWS: [Pair; 4] = [("c", 1), ("B", 2), ("a", 2), ("=d", 10)];
 
-    fn asked(sort: &str) -> ListQuery {
+    fn list_query(sort: &str) -> ListQuery {
         serde_json::from_value(serde_json::json!({ "second_sort": sort, "q": "x", "second": "1" })).unwrap()
     }
 
     fn names(sort: &str) -> Vec<&'static str> {
-        PAIRS.page("/x", &asked(sort), ROWS.to_vec()).0.into_iter().map(|pair| pair.0).collect()
+        PAIRS.page("/x", &list_query(sort), ROWS.to_vec()).0.into_iter().map(|pair| pair.0).collect()
     }
 
     #[test]
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_heading_turns_the_order_of_its_column_and_keeps_search_and_page() {
-        let links = |sort: &str| PAIRS.page("/x", &asked(sort), Vec::new()).1.columns;
+        let links = |sort: &str| PAIRS.page("/x", &list_query(sort), Vec::new()).1.columns;
         let told = |sort: &str| links(sort).into_iter().map(|link| link.order).collect::<Vec<_>>();
         assert_eq!(told("nonsense"), [Some(Order::Ascending), None, None]);
         assert_eq!(told("-used"), [None, Some(Order::Descending), None]);
@@ -248,8 +249,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_has_every_row_in_the_order_that_is_asked_for() {
-        assert!(PAIRS.file(&asked(""), &ROWS).is_none(), "nobody asked for it");
-        let mut find = asked("-used");
+        assert!(PAIRS.file(&list_query(""), &ROWS).is_none(), "nobody asked for it");
+        let mut find = list_query("-used");
         find.export = "pairs".to_owned();
         let body = PAIRS.file(&find, &ROWS).unwrap().into_body();
         let text = String::from_utf8(to_bytes(body, 10_000).await.unwrap().to_vec()).unwrap();

@@ -10,7 +10,7 @@ use crate::view::approvals::ToolCall;
 
 /// `None` for any other request, and if the body is not available. A request that only looks like a call is shown as
 /// what it says; the whole body stands below.
-pub(super) fn of(view: &ApprovalView) -> Option<ToolCall> {
+pub(super) fn from_view(view: &ApprovalView) -> Option<ToolCall> {
     let called: Value = serde_json::from_slice(view.body.as_ref()?).ok()?;
     if called["id"] != message::ID || called["method"] != "tools/call" {
         return None;

@@ -14,14 +14,14 @@ use serde::Deserialize;
 
 use super::first_request;
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, count};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, count, curl_command};
 use super::table::{By, Table};
 use crate::chart::spark::Spark;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
 use crate::form::{Page, QueryParams};
 use crate::session::Manager;
-use crate::text::{counted, grouped, minute};
+use crate::text::{count_noun, grouped, minute};
 use crate::view::Search;
 use crate::view::usage::{RangeLink, UsageLine, UsagePage, UsagePart};
 use crate::{Error, State};
@@ -51,13 +51,13 @@ struct Bars {
 }
 
 impl Bars {
-    fn until(now: UnixMillis, (_, _, width, number): Range) -> Self {
+    fn ending_at(now: UnixMillis, (_, _, width, number): Range) -> Self {
         let to = (now.0.div_euclid(width) + 1) * width;
         let span = width * i64::try_from(number).unwrap_or(0);
         Self { from: UnixMillis(to - span), to: UnixMillis(to), width, number }
     }
 
-    fn place(&self, at: UnixMillis) -> usize {
+    fn bar_index(&self, at: UnixMillis) -> usize {
         usize::try_from((at.0 - self.from.0) / self.width).unwrap_or(usize::MAX)
     }
 
@@ -142,7 +142,7 @@ pub(crate) async fn page(
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let range = RANGES.into_iter().find(|(name, ..)| *name == range).unwrap_or(RANGES[0]);
-    let bars = Bars::until(state.gateway.now(), range);
+    let bars = Bars::ending_at(state.gateway.now(), range);
     let asked = asked.also("range", if range.0 == RANGES[0].0 { "" } else { range.0 });
     let mut agents = of_agents(&state, workspace, bars).await?;
     agents.retain(|one| asked.fits([one.name.as_str()]));
@@ -156,7 +156,7 @@ pub(crate) async fn page(
     }
     let mut parts = vec![AGENT.part(&asked, bars, agents, first_request(&state, "<agent key>", None))];
     if state.scoring.is_some() {
-        parts.push(KEY.part(&asked, bars, keys, ask(&state, "1", EXAMPLE_ADDRESS, A_KEY)));
+        parts.push(KEY.part(&asked, bars, keys, curl_command(&state, "1", EXAMPLE_ADDRESS, A_KEY)));
     }
     let ranges = RANGES.iter().map(|(name, label, ..)| RangeLink {
         label: (*label).to_owned(),
@@ -186,7 +186,7 @@ async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<
         let used = all.entry(tally.actor).or_insert_with(removed);
         let is_refused = matches!(tally.decision.as_str(), "denied" | "refused");
         let (admitted, refused) = if is_refused { (0, tally.count) } else { (tally.count, 0) };
-        used.add(bars.place(tally.at), admitted, refused);
+        used.add(bars.bar_index(tally.at), admitted, refused);
     }
     Ok(all.into_values().collect())
 }
@@ -205,7 +205,7 @@ async fn of_keys(
     }
     for tally in api_keys::over_time(&scoring.store, workspace, from, to, width).await? {
         if let Some(used) = all.get_mut(&tally.key) {
-            used.add(bars.place(tally.at), tally.admitted, tally.refused);
+            used.add(bars.bar_index(tally.at), tally.admitted, tally.refused);
         }
     }
     all.retain(|_, used| used.gone.is_none() || used.requests() > 0);
@@ -215,7 +215,7 @@ async fn of_keys(
 impl Askers {
     /// The chart of all that were found, and the table behind it.
     fn part(&self, asked: &ListQuery, bars: Bars, found: Vec<Used>, command: String) -> UsagePart {
-        let chart = chart(self.title, bars, &found).named(self.id);
+        let chart = chart(self.title, bars, &found).with_id(self.id);
         let most = found.iter().flat_map(|one| &one.bars).map(|bar| bar[0] + bar[1]).max().unwrap_or(0);
         let labels = bars.labels();
         let [admitted, refused] = [0, 1].map(|which| total(&found, which));
@@ -258,7 +258,7 @@ fn chart(title: &str, bars: Bars, found: &[Used]) -> StackedBars {
     let buckets = buckets.map(|(n, label)| Bucket { label, counts: vec![sum(n, 0), sum(n, 1)] });
     let description = format!(
         "{} admitted and {} refused from {} to {} UTC.",
-        counted(total(found, 0), "request"),
+        count_noun(total(found, 0), "request"),
         grouped(total(found, 1)),
         minute(bars.from),
         minute(bars.to)
@@ -277,15 +277,15 @@ mod tests {
     #[test]
     fn the_last_bar_holds_the_present_moment() {
         for range in RANGES {
-            let bars = Bars::until(NOW, range);
-            assert_eq!((bars.place(NOW), bars.labels().len()), (range.3 - 1, range.3), "{}", range.0);
+            let bars = Bars::ending_at(NOW, range);
+            assert_eq!((bars.bar_index(NOW), bars.labels().len()), (range.3 - 1, range.3), "{}", range.0);
             assert_eq!(
-                (bars.place(bars.from), bars.to.0 - bars.from.0),
+                (bars.bar_index(bars.from), bars.to.0 - bars.from.0),
                 (0, range.2 * number(range.3 as u64))
             );
         }
-        assert_eq!(Bars::until(NOW, RANGES[0]).labels()[0], "2025-12-31 01:00");
-        assert_eq!(Bars::until(NOW, RANGES[2]).labels()[29], "2026-01-01 00:00");
+        assert_eq!(Bars::ending_at(NOW, RANGES[0]).labels()[0], "2025-12-31 01:00");
+        assert_eq!(Bars::ending_at(NOW, RANGES[2]).labels()[29], "2026-01-01 00:00");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::form::{Page, QueryParams};
 use crate::session::Manager;
 use crate::text;
 use crate::view::Timestamp;
-use crate::view::verification::{CheckLine, Head, NetworkLine, ProofIssuerLine, VerificationPage};
+use crate::view::verification::{CheckLine, LatestBlock, NetworkLine, ProofIssuerLine, VerificationPage};
 
 const HERE: &str = "/app/verification";
 /// Span of the chart, in days.
@@ -187,7 +187,7 @@ fn network_line(standing: NetworkStatus<'_>, now: UnixMillis) -> NetworkLine {
     let (head, problem) = match standing.head {
         Ok((block, took)) => {
             let at = Timestamp::new(block.at, now);
-            (Some(Head { height: block.height, at, latency: latency(took) }), String::new())
+            (Some(LatestBlock { height: block.height, at, latency: latency(took) }), String::new())
         }
         Err(error) => (None, format!("{error}.")),
     };
@@ -232,7 +232,7 @@ async fn chart(verify: &verify::State, now: UnixMillis) -> Served<StackedBars> {
         .zip(CLASSES)
         .map(|(kind, class)| Series { name: kind_word(*kind).to_owned(), class });
     let description =
-        format!("{} registered in {DAYS} days, by kind and day.", text::counted(total, "proof"));
+        format!("{} registered in {DAYS} days, by kind and day.", text::count_noun(total, "proof"));
     Ok(StackedBars::new("Proofs in the last 30 days", description, series.collect(), buckets))
 }
 

@@ -19,7 +19,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Fields, Form, Page, PathId};
+use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::webhooks::{
@@ -150,7 +150,9 @@ pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Respon
     html(&NewWebhookPage { shell: who.shell(&state).await?, form })
 }
 
-pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
+pub(crate) async fn add(
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
+) -> Result<Response, Error> {
     let input = WebhookInput {
         url: fields.trimmed("url"),
         description: fields.trimmed("description"),
@@ -209,7 +211,7 @@ async fn page(
     let before = which.before.parse().ok();
     let q = which.q.trim();
     let filter = DeliveryFilter { webhook: Some(id), status, before, ..DeliveryFilter::default() };
-    let mut rows = match about(q, filter) {
+    let mut rows = match narrow_filter(q, filter) {
         Some(filter) => {
             webhooks::deliveries(&state.gateway.store, who.person.workspace(), &filter, PAGE + 1).await?
         }
@@ -231,7 +233,7 @@ async fn page(
         first: q.is_empty() && status.is_none() && before.is_none(),
         older: last.map(|last| {
             let q = utf8_percent_encode(q, NON_ALPHANUMERIC);
-            format!("{HERE}/{id}?q={q}&status={}&before={last}", word(status))
+            format!("{HERE}/{id}?q={q}&status={}&before={last}", status_label(status))
         }),
         q: q.to_owned(),
         webhook: line(WebhookItem { row: webhook.row, pending, delivered, failed }),
@@ -240,7 +242,7 @@ async fn page(
 }
 
 /// Narrows the filter to a transaction or an event that `q` names; `None` if it names neither.
-fn about(q: &str, filter: DeliveryFilter) -> Option<DeliveryFilter> {
+fn narrow_filter(q: &str, filter: DeliveryFilter) -> Option<DeliveryFilter> {
     if q.is_empty() {
         return Some(filter);
     }
@@ -251,7 +253,7 @@ fn about(q: &str, filter: DeliveryFilter) -> Option<DeliveryFilter> {
     Some(DeliveryFilter { event: Some(*event), ..filter })
 }
 
-fn word(status: Option<DeliveryStatus>) -> &'static str {
+fn status_label(status: Option<DeliveryStatus>) -> &'static str {
     status.map_or("", DeliveryStatus::as_str)
 }
 
@@ -263,7 +265,7 @@ fn statuses(chosen: Option<DeliveryStatus>) -> Vec<Choice> {
         (Some(DeliveryStatus::Failed), "Failed"),
     ];
     let choice = |(status, label): (Option<DeliveryStatus>, &str)| Choice {
-        value: word(status).to_owned(),
+        value: status_label(status).to_owned(),
         label: label.to_owned(),
         chosen: status == chosen,
     };
@@ -272,9 +274,9 @@ fn statuses(chosen: Option<DeliveryStatus>) -> Vec<Choice> {
 
 fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
-    let mut attempts = text::counted(count(row.attempts), "attempt");
+    let mut attempts = text::count_noun(count(row.attempts), "attempt");
     if row.resends > 0 {
-        attempts = format!("{attempts}, resent {}", text::counted(count(row.resends), "time"));
+        attempts = format!("{attempts}, resent {}", text::count_noun(count(row.resends), "time"));
     }
     DeliveryLine {
         id: row.id.to_string(),
@@ -296,7 +298,7 @@ fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
 
 pub(crate) async fn edit(
     PathId(id): PathId,
-    Form { state, who, fields }: Form<Manager>,
+    SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
     let patch = WebhookPatch {
@@ -306,7 +308,7 @@ pub(crate) async fn edit(
         enabled: None,
     };
     let problems = match webhooks::update(&state.gateway, &who.person.actor(), id, patch).await {
-        Ok(_) => return Ok(Notice::Saved.then(&state, &format!("{HERE}/{id}"))),
+        Ok(_) => return Ok(Notice::Saved.redirect(&state, &format!("{HERE}/{id}"))),
         Err(error) => problem(error, "url", field)?,
     };
     let webhook = webhooks::get(&state.gateway.store, who.person.workspace(), id).await?;
@@ -316,7 +318,7 @@ pub(crate) async fn edit(
 
 pub(crate) async fn rotate(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
     let (secret, until) = webhooks::rotate(&state.gateway, &who.person.actor(), id).await?;
@@ -326,14 +328,14 @@ pub(crate) async fn rotate(
 
 pub(crate) async fn disable(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false, Notice::WebhookDisabled).await
 }
 
 pub(crate) async fn enable(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true, Notice::WebhookEnabled).await
 }
@@ -348,15 +350,15 @@ async fn switch(
     let id = webhook_id(id)?;
     let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
     webhooks::update(&state.gateway, &who.person.actor(), id, patch).await?;
-    Ok(notice.then(state, &format!("{HERE}/{id}")))
+    Ok(notice.redirect(state, &format!("{HERE}/{id}")))
 }
 
 pub(crate) async fn remove(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     webhooks::remove(&state.gateway.audited, &who.person.actor(), webhook_id(&id)?).await?;
-    Ok(Notice::WebhookRemoved.then(&state, HERE))
+    Ok(Notice::WebhookRemoved.redirect(&state, HERE))
 }
 
 pub(crate) async fn delivery(
@@ -387,7 +389,7 @@ pub(crate) async fn delivery(
 
 pub(crate) async fn resend(
     PathId(id): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let id = delivery_id(&id)?;
     let notice = match webhooks::resend(&state.gateway, &who.person.actor(), id).await {
@@ -395,5 +397,5 @@ pub(crate) async fn resend(
         Err(Service::Conflict(_)) => Notice::ResendDisabled,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.then(&state, &format!("/app/deliveries/{id}")))
+    Ok(notice.redirect(&state, &format!("/app/deliveries/{id}")))
 }

@@ -3,11 +3,11 @@
 use pyxis_core::decimal::Decimal;
 use pyxis_core::score::Weights;
 
-use crate::text::{counted, plain};
+use crate::text::{count_noun, plain};
 use crate::view::scorers::Reach;
 
 /// The sum of the weights, and the Stamps that reach the threshold alone or together.
-pub(super) fn reach(weights: &Weights, threshold: Decimal) -> Reach {
+pub(super) fn weight_reach(weights: &Weights, threshold: Decimal) -> Reach {
     let mut heaviest: Vec<_> = weights.iter().filter(|(_, weight)| **weight > Decimal::ZERO).collect();
     heaviest.sort_by(|a, b| b.1.cmp(a.1));
     let sum: Decimal = heaviest.iter().map(|(_, weight)| **weight).sum();
@@ -26,7 +26,7 @@ pub(super) fn reach(weights: &Weights, threshold: Decimal) -> Reach {
     let have = if heaviest.len() == 1 { "has" } else { "have" };
     Reach {
         sum: plain(sum),
-        weighed: format!("{} {have} a weight", counted(heaviest.len() as u64, "Stamp")),
+        weighed: format!("{} {have} a weight", count_noun(heaviest.len() as u64, "Stamp")),
         threshold: plain(threshold),
         together: if alone.is_empty() { fewest(&heaviest, threshold) } else { None },
         alone,
@@ -45,7 +45,7 @@ fn fewest(heaviest: &[(&pyxis_core::stamp::StampName, &Decimal)], threshold: Dec
             let example = used.join(" + ");
             return Some(format!(
                 "At least {}, for example {example} = {}.",
-                counted(used.len() as u64, "Stamp"),
+                count_noun(used.len() as u64, "Stamp"),
                 plain(sum)
             ));
         }
@@ -57,14 +57,14 @@ fn fewest(heaviest: &[(&pyxis_core::stamp::StampName, &Decimal)], threshold: Dec
 mod tests {
     use super::*;
 
-    fn of(weights: &[(&str, &str)], threshold: &str) -> Reach {
+    fn weights(weights: &[(&str, &str)], threshold: &str) -> Reach {
         let weights = weights.iter().map(|(name, weight)| (name.parse().unwrap(), weight.parse().unwrap()));
-        reach(&weights.collect(), threshold.parse().unwrap())
+        weight_reach(&weights.collect(), threshold.parse().unwrap())
     }
 
     #[test]
     fn stamps_that_are_enough_alone_are_named_and_exactly_enough_is_enough() {
-        let reach = of(&[("A", "20"), ("B", "19.99999"), ("C", "0")], "20");
+        let reach = weights(&[("A", "20"), ("B", "19.99999"), ("C", "0")], "20");
         assert_eq!(reach.alone, [("A".to_owned(), "20".to_owned())]);
         assert_eq!((reach.sum.as_str(), reach.weighed.as_str()), ("39.99999", "2 Stamps have a weight"));
         assert_eq!((reach.together, reach.warning), (None, None));
@@ -72,14 +72,16 @@ mod tests {
 
     #[test]
     fn the_fewest_that_are_enough_together_are_the_heaviest() {
-        let reach = of(&[("A", "19.9"), ("B", "0.05"), ("C", "0.1")], "20");
+        let reach = weights(&[("A", "19.9"), ("B", "0.05"), ("C", "0.1")], "20");
         assert_eq!(reach.together.as_deref(), Some("At least 2 Stamps, for example A + C = 20."));
     }
 
     #[test]
     fn terms_that_nobody_or_everybody_meets_are_warned_of() {
-        assert!(of(&[("A", "1")], "20").warning.is_some_and(|text| text.starts_with("No address can pass")));
-        assert!(of(&[], "0").warning.is_some_and(|text| text.starts_with("Every address with a Stamp")));
-        assert!(of(&[], "20").together.is_none());
+        assert!(
+            weights(&[("A", "1")], "20").warning.is_some_and(|text| text.starts_with("No address can pass"))
+        );
+        assert!(weights(&[], "0").warning.is_some_and(|text| text.starts_with("Every address with a Stamp")));
+        assert!(weights(&[], "20").together.is_none());
     }
 }

@@ -63,8 +63,8 @@ pub struct HistoryRequest {
 
 impl HistoryRequest {
     /// The word on its badge.
-    pub(crate) fn word(&self) -> &'static str {
-        if self.state == DecisionBadge::Denied { "Refused" } else { self.state.word() }
+    pub(crate) fn label(&self) -> &'static str {
+        if self.state == DecisionBadge::Denied { "Refused" } else { self.state.label() }
     }
 }
 

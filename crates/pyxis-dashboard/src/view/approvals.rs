@@ -52,7 +52,7 @@ impl InboxPage {
 
 impl Load {
     fn requests(count: u64) -> String {
-        crate::text::counted(count, "request")
+        crate::text::count_noun(count, "request")
     }
 }
 

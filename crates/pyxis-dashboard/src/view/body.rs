@@ -235,12 +235,12 @@ fn new_line(out: &mut String, depth: usize) {
 mod tests {
     use super::*;
 
-    fn shown(content_type: &str, bytes: &[u8]) -> BodyContent {
+    fn rendered(content_type: &str, bytes: &[u8]) -> BodyContent {
         BodyView::new(Some(content_type), bytes, usize::MAX).shown
     }
 
     fn pretty(raw: &str) -> String {
-        match shown("application/json", raw.as_bytes()) {
+        match rendered("application/json", raw.as_bytes()) {
             BodyContent::Json { pretty, .. } => pretty,
             other => panic!("not JSON: {other:?}"),
         }
@@ -259,9 +259,10 @@ mod tests {
 
     #[test]
     fn form_fields_are_decoded_in_order_and_duplicates_stay() {
-        let BodyContent::Form { fields, raw } =
-            shown("application/x-www-form-urlencoded; charset=utf-8", b"to=a%40b.example&n=1+000&n=2&flag")
-        else {
+        let BodyContent::Form { fields, raw } = rendered(
+            "application/x-www-form-urlencoded; charset=utf-8",
+            b"to=a%40b.example&n=1+000&n=2&flag",
+        ) else {
             panic!("not a form")
         };
         let expected = [("to", "a@b.example"), ("n", "1 000"), ("n", "2"), ("flag", "")];
@@ -282,7 +283,7 @@ mod tests {
 
     #[test]
     fn text_with_a_few_other_bytes_is_text_in_which_they_show() {
-        let BodyContent::NearText { text, dump } = shown("text/plain", b"caf\xe9 and cr\xc3\xa8me") else {
+        let BodyContent::NearText { text, dump } = rendered("text/plain", b"caf\xe9 and cr\xc3\xa8me") else {
             panic!("not near to text")
         };
         assert_eq!(text, "caf\\xe9 and crème");
@@ -290,7 +291,11 @@ mod tests {
         // One byte in eight at most, anywhere; with more of them it is not text.
         for (bytes, near) in [(&b"1234567\xff"[..], true), (b"123456\xff", false), (b"123456\xff\xff", false)]
         {
-            assert_eq!(matches!(shown("text/plain", bytes), BodyContent::NearText { .. }), near, "{bytes:?}");
+            assert_eq!(
+                matches!(rendered("text/plain", bytes), BodyContent::NearText { .. }),
+                near,
+                "{bytes:?}"
+            );
         }
         let head = BodyView::new(None, b"\xffpadding, and behind it amount=5", 8);
         assert!(matches!(&head.shown, BodyContent::NearText { text, .. } if text == "\\xffpadding"));

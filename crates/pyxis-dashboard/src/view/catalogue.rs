@@ -45,9 +45,9 @@ pub struct PlatformLine {
     pub groups: Vec<(String, Vec<String>)>,
 }
 
-/// The form of a platform. Fields: `id` (only for a new one), `name`, `description`, `connect_message`, `icon`, and for
-/// each Stamp `group`, `stamp` and `says`, repeated in threes (three with an empty `stamp` are skipped). The hidden
-/// field `before` is a fingerprint of the catalogue that the draft is based on.
+/// The form of a platform. Fields: `id` (only for a new one), `name`, `description`, `connect_message`, `icon`.
+/// For each Stamp `group`, `stamp` and `says`, repeated in threes; three with an empty `stamp` are skipped. The
+/// hidden field `before` is a fingerprint of the catalogue that the draft is based on.
 #[derive(Clone, Debug, Default)]
 pub struct PlatformForm {
     pub id: String,

@@ -4,8 +4,9 @@ use askama::Template;
 
 use super::{Choice, Problems};
 
-/// `GET /app/oauth/consent`; posts to the same address: `csrf`, the fields of `request`, `agent` (an id, or `new`),
-/// `name`, `scope` (`all` or `some`) and `credential` (repeated) for a new agent, and `answer` (`allow` or `deny`).
+/// `GET /app/oauth/consent`; posts to the same address: `csrf`, the fields of `request`, `agent` (an id, or
+/// `new`). Also `name`, `scope` (`all` or `some`) and `credential` (repeated) for a new agent, and `answer`
+/// (`allow` or `deny`).
 #[derive(Clone, Debug, Template)]
 #[template(path = "connector.html")]
 pub struct ConnectorConsentPage {

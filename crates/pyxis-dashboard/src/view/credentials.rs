@@ -69,7 +69,7 @@ impl CredentialForm {
     fn has_bad_secret(&self) -> bool {
         let more = CredentialKind::ALL.iter().flat_map(|kind| kind.secret_fields());
         let mut names = std::iter::once("secret").chain(more.map(|field| field.name));
-        names.any(|name| self.problems.of(name).is_some())
+        names.any(|name| self.problems.first_of(name).is_some())
     }
 }
 
@@ -105,9 +105,9 @@ pub struct NewCredentialPage {
     pub presets: Vec<(String, String, String)>,
 }
 
-/// `GET /app/credentials/{name}`. Posts to `/edit` (`description`, `allowed_hosts`, `allow_http`, and
-/// the configuration fields of the kind), `/secret` (the secret fields of the kind), `/verify` (`url`,
-/// may be empty), `/remove`.
+/// `GET /app/credentials/{name}`. Posts to `/edit` (`description`, `allowed_hosts`, `allow_http`, and the
+/// configuration fields of the kind), and `/secret` (the secret fields of the kind). Also posts to `/verify`
+/// (`url`, may be empty) and `/remove`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "credential.html")]
 pub struct CredentialPage {

@@ -64,7 +64,7 @@ pub enum StampStatus {
 
 impl StampStatus {
     /// The word on the badge.
-    pub const fn word(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Counts => "Counts",
             Self::Deduplicated => "Deduplicated",

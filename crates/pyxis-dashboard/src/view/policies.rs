@@ -75,11 +75,11 @@ pub enum MethodRule {
     Deny,
 }
 
-/// The editor. Fields: `method_{METHOD}` for each of [`PolicyForm::methods`] (`auto`, `ask`, `deny`),
-/// `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `content_rules`, `allowed_approvers` (one per line),
-/// `min_approvals`,
-/// `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes` (blank: the server's), `channel`,
-/// the room of each chat platform whose channel is offered (blank: the workspace's), and `replay_count` for the replay.
+/// The editor. Fields: `method_{METHOD}` for each of [`PolicyForm::methods`] (`auto`, `ask`, `deny`). Lists, one
+/// per line: `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `content_rules`, `allowed_approvers`.
+/// Numbers and flags: `min_approvals`, `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes`
+/// (blank: the server's). Also `channel`, the room of each chat platform whose channel is offered (blank: the
+/// workspace's), and `replay_count` for the replay.
 #[derive(Clone, Debug)]
 pub struct PolicyForm {
     /// GET (HEAD follows it), POST, PUT, PATCH, DELETE, OPTIONS, WEBSOCKET.
@@ -109,8 +109,8 @@ pub struct PolicyForm {
     pub problems: Problems,
 }
 
-/// `GET /app/policies/{credential}`. The editor posts to the same path (save) or, with the draft as
-/// typed, to `/replay`; the explain box to `/explain`; `/remove` returns to the workspace's mode.
+/// `GET /app/policies/{credential}`. The editor posts to the same path (save) or, with the draft as typed, to
+/// `/replay`. The explain box posts to `/explain`, and `/remove` returns to the workspace's mode.
 #[derive(Clone, Debug, Template)]
 #[template(path = "policy.html")]
 pub struct PolicyPage {
@@ -174,7 +174,7 @@ pub struct ReplayView {
 impl ReplayView {
     /// `1000 requests`, with `noun` in the singular.
     fn considered_requests(&self, noun: &str) -> String {
-        crate::text::counted(self.considered, noun)
+        crate::text::count_noun(self.considered, noun)
     }
 }
 

@@ -90,8 +90,8 @@ pub enum Freshness {
     Running(String),
 }
 
-/// The editor. Fields: `name`, `threshold`, `revision` (hidden: the one that the draft is based on), one field
-/// `weight.{Stamp}` for each row (blank: no weight), and `extra_name` with `extra_weight` for a Stamp that is in no
+/// The editor. Fields: `name`, `threshold`, `revision` (hidden: the one that the draft is based on), and one field
+/// `weight.{Stamp}` for each row (blank: no weight). `extra_name` with `extra_weight` is for a Stamp that is in no
 /// row.
 #[derive(Clone, Debug)]
 pub struct ScorerForm {

@@ -67,7 +67,7 @@ pub enum Order {
 
 impl Order {
     /// The column and direction that a query names: `name`, `-name`.
-    pub(crate) fn named(sort: &str) -> (&str, Self) {
+    pub(crate) fn parse(sort: &str) -> (&str, Self) {
         sort.strip_prefix('-').map_or((sort, Self::Ascending), |name| (name, Self::Descending))
     }
 
@@ -88,7 +88,7 @@ impl Order {
     }
 
     /// Value of `aria-sort`.
-    pub const fn word(self) -> &'static str {
+    pub const fn aria_sort(self) -> &'static str {
         match self {
             Self::Ascending => "ascending",
             Self::Descending => "descending",

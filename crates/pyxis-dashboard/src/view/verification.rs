@@ -62,14 +62,14 @@ pub struct NetworkLine {
     /// Source of its answers, as words.
     pub source: String,
     /// Its newest block.
-    pub head: Option<Head>,
+    pub head: Option<LatestBlock>,
     /// Reason that the newest block is not known.
     pub problem: String,
 }
 
 /// The newest block of a network.
 #[derive(Clone, Debug)]
-pub struct Head {
+pub struct LatestBlock {
     pub height: i64,
     pub at: Timestamp,
     /// Time it took to query it.

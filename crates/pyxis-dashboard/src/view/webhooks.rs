@@ -110,7 +110,7 @@ pub enum DeliveryBadge {
 
 impl DeliveryBadge {
     /// The word on the badge.
-    pub const fn word(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Waiting => "Pending",
             Self::Delivered => "Delivered",

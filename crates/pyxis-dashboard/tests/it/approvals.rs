@@ -16,7 +16,7 @@ use crate::support::{Browser, Server, Team};
 
 async fn state(server: &Server, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
-    view::one(&server.gateway, team.id, txn).await.unwrap().row.state
+    view::load_view(&server.gateway, team.id, txn).await.unwrap().row.state
 }
 
 async fn approve(browser: &mut Browser, page: &str, txn: &str, fields: &[(&str, &str)]) -> String {

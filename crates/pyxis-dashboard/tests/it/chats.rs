@@ -75,7 +75,7 @@ engines! {
         assert!(!member.get(HERE).await.text.contains("cannot be reached"));
         let second = message('b').await;
         let pending = ApprovalState::Pending;
-        chat_messages::shown(&state.store, &second, pending, "7", state.now()).await.unwrap();
+        chat_messages::record_shown(&state.store, &second, pending, "7", state.now()).await.unwrap();
         assert!(!owner.get(HERE).await.text.contains("cannot be reached"));
     }
 
@@ -104,7 +104,7 @@ engines! {
         push::subscribe(&mut tx, &row).await.unwrap();
         tx.commit().await.unwrap();
         assert!(!member.get(HERE).await.text.contains("Not notified"));
-        push::refused(&state.store, team.id, id, (403, "BadJwtToken"), state.now()).await.unwrap();
+        push::record_refusal(&state.store, team.id, id, (403, "BadJwtToken"), state.now()).await.unwrap();
         let page = member.get(HERE).await.text;
         assert!(page.contains("Not notified") && page.contains("403 BadJwtToken"), "{page}");
         let page = owner.get(HERE).await.text;

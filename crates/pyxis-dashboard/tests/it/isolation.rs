@@ -98,7 +98,7 @@ impl Scene {
         let people = people::list(&gateway.store, team).await.unwrap();
         let people: Vec<_> = people.iter().map(|user| (&user.email, user.role, user.disabled_at)).collect();
         let waiting = self.ids.waiting.parse().unwrap();
-        let state = view::one(gateway, team, waiting).await.unwrap().row.state;
+        let state = view::load_view(gateway, team, waiting).await.unwrap().row.state;
         assert_eq!(state, ApprovalState::Pending);
         format!("{agents:?} {credentials:?} {policy:?} {grants:?} {people:?}")
     }

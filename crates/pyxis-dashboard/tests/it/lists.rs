@@ -12,7 +12,7 @@ use pyxis_gateway::admin::agents::{self, AgentInput, AgentScope};
 use pyxis_gateway::admin::people;
 use pyxis_gateway::admin::rights::{self, Right};
 use pyxis_gateway::admin::webhooks::{self, WebhookInput};
-use pyxis_models::clusters::{Group, Shared};
+use pyxis_models::clusters::{Group, SharedCounterparty};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::{catalogue, history_requests, issuers};
@@ -70,7 +70,7 @@ fn group(n: u8) -> Group {
         id: address(0xa000),
         size: 3,
         median_score: 12.0,
-        shared_funder: Some(Shared { address: address(0xf000), members: 3, who: vec![0, 1, 2] }),
+        shared_funder: Some(SharedCounterparty { address: address(0xf000), members: 3, who: vec![0, 1, 2] }),
         shared_sink: None,
         same_day: 0,
         transfers_within: 0,
@@ -154,7 +154,7 @@ engines! {
             people::add(&server.gateway, &actor, &email, Role::Member).await.unwrap();
             let input = ScorerInput { name: name.clone(), threshold: None, weights: None };
             scorers::create(&server.scoring.audited, &actor, input).await.unwrap();
-            api_keys::create(&server.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+            api_keys::create(&server.scoring, &actor, ApiKeyInput::with_name(name)).await.unwrap();
         }
         for list in ["agents", "credentials", "people", "policies", "scorers", "api-keys"] {
             let path = format!("/app/{list}");
@@ -235,7 +235,7 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         let (actor, state) = (Actor::cli(team.id), &server.scoring);
         for n in 0..51 {
-            let (key, _) = api_keys::create(state, &actor, ApiKeyInput::named(format!("{n}"))).await.unwrap();
+            let (key, _) = api_keys::create(state, &actor, ApiKeyInput::with_name(format!("{n}"))).await.unwrap();
             history_requests::create(state, &actor, key.id, &format!("use {n:02}")).await.unwrap();
         }
         let request = |n: u8| format!("<p>use {n:02}</p>");

@@ -29,7 +29,7 @@ engines! {
         member.submit("/app/account", &format!("{page}/approve"), &[]).await;
         let state = async || {
             let txn: TxnId = txn.parse().unwrap();
-            view::one(&server.gateway, team.id, txn).await.unwrap().row.state
+            view::load_view(&server.gateway, team.id, txn).await.unwrap().row.state
         };
         assert_eq!(state().await, ApprovalState::Pending);
         server.grant(&team, "mem@example.com", true, false).await;
@@ -71,7 +71,7 @@ engines! {
         owner.submit(&page, &format!("{page}/deny-all"), &[]).await;
         for txn in waiting {
             let txn: TxnId = txn.parse().unwrap();
-            let row = view::one(&server.gateway, team.id, txn).await.unwrap().row;
+            let row = view::load_view(&server.gateway, team.id, txn).await.unwrap().row;
             assert_eq!(row.state, ApprovalState::Denied);
         }
         assert!(owner.get(&page).await.text.contains("Disabled"));
@@ -89,7 +89,7 @@ engines! {
             assert!(!manager.get("/app/policies").await.text.contains("/app/staged/"), "nothing is proposed");
             let txn = server.ask(&team, &format!("/v1/{needed}"), "", "{}").await;
             manager.submit("/app/account", &format!("/app/approvals/{txn}/approve"), &[]).await;
-            let row = view::one(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
+            let row = view::load_view(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
             assert_eq!(row.state, ApprovalState::Pending, "the next request asks {needed} people");
         }
     }

@@ -108,7 +108,7 @@ pub(crate) async fn set_policy(server: &Server, team: &Team, document: &str) {
 
 pub(crate) async fn state(server: &Server, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
-    view::one(&server.gateway, team.id, txn).await.unwrap().row.state
+    view::load_view(&server.gateway, team.id, txn).await.unwrap().row.state
 }
 
 engines! {

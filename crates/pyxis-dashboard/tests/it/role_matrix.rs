@@ -9,7 +9,7 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{grants, policies};
 use pyxis_gateway::approvals::view;
 use pyxis_testkit::engines;
-use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
+use pyxis_testkit::rights::{Action, ActionOutcome, Terms, Who, outcome};
 
 use crate::support::{Browser, ORIGIN_URL, Server, Team};
 
@@ -127,7 +127,7 @@ engines! {
             }
         }
         assert!(checked > 550, "{checked}");
-        let state = view::one(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row.state;
+        let state = view::load_view(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row.state;
         assert_eq!(state, ApprovalState::Pending, "nothing of all that decided anything");
     }
 }
@@ -160,29 +160,31 @@ async fn act(browser: &mut Browser, txn: &str, action: Action, terms: Terms) -> 
 }
 
 /// The expected response.
-fn told(action: Action, outcome: Outcome) -> (StatusCode, String) {
+fn told(action: Action, outcome: ActionOutcome) -> (StatusCode, String) {
     let notice = match outcome {
-        Outcome::Shown => return (StatusCode::OK, String::new()),
-        Outcome::Forbidden => return (StatusCode::FORBIDDEN, String::new()),
-        Outcome::NotEligible if action == Action::Show => return (StatusCode::FORBIDDEN, String::new()),
-        Outcome::Approved => "approved",
-        Outcome::Granted => "approved-grant",
-        Outcome::Counted => "one-approval",
-        Outcome::Denied => "denied",
-        Outcome::Applied => "policy-saved",
-        Outcome::Staged => "policy-staged",
-        Outcome::NotEligible => "not-eligible",
-        Outcome::PasskeyRequired => "passkey",
-        Outcome::NoGrant => "bad-grant",
+        ActionOutcome::Shown => return (StatusCode::OK, String::new()),
+        ActionOutcome::Forbidden => return (StatusCode::FORBIDDEN, String::new()),
+        ActionOutcome::NotEligible if action == Action::Show => {
+            return (StatusCode::FORBIDDEN, String::new());
+        }
+        ActionOutcome::Approved => "approved",
+        ActionOutcome::Granted => "approved-grant",
+        ActionOutcome::Counted => "one-approval",
+        ActionOutcome::Denied => "denied",
+        ActionOutcome::Applied => "policy-saved",
+        ActionOutcome::Staged => "policy-staged",
+        ActionOutcome::NotEligible => "not-eligible",
+        ActionOutcome::PasskeyRequired => "passkey",
+        ActionOutcome::NoGrant => "bad-grant",
     };
     (StatusCode::SEE_OTHER, notice.to_owned())
 }
 
 /// The expected state of the request.
-fn state(outcome: Outcome) -> ApprovalState {
+fn state(outcome: ActionOutcome) -> ApprovalState {
     match outcome {
-        Outcome::Approved | Outcome::Granted => ApprovalState::Approved,
-        Outcome::Denied => ApprovalState::Denied,
+        ActionOutcome::Approved | ActionOutcome::Granted => ApprovalState::Approved,
+        ActionOutcome::Denied => ApprovalState::Denied,
         _ => ApprovalState::Pending,
     }
 }
@@ -200,9 +202,9 @@ engines! {
                     let cell = format!("/{who:?}/{action:?}/{terms}");
                     let txn = server.ask(&team, &cell, "", "{}").await;
                     assert_eq!(act(browser, &txn, action, terms).await, told(action, expected), "{cell}");
-                    let row = view::one(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
+                    let row = view::load_view(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
                     assert_eq!(row.state, state(expected), "{cell}");
-                    granted += usize::from(expected == Outcome::Granted);
+                    granted += usize::from(expected == ActionOutcome::Granted);
                 }
             }
         }

@@ -97,7 +97,7 @@ engines! {
 
     async fn nothing_of_another_workspace_can_be_seen_or_changed(server: Server) {
         let (team, _, scorer) = with_scorer(&server).await;
-        let input = ApiKeyInput::named("server");
+        let input = ApiKeyInput::with_name("server");
         let (key, _) = keys::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap();
         let rival = server.team("rival", "eve@example.com").await;
         let mut eve = server.browser();

@@ -32,7 +32,7 @@ engines! {
         save("gated", "5").await;
         assert_eq!(stored(&server, &team).await, (ApprovalMode::Gated, Some(300)));
         let txn = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
-        let row = view::one(&server.gateway, team.id, txn).await.unwrap().row;
+        let row = view::load_view(&server.gateway, team.id, txn).await.unwrap().row;
         assert_eq!(row.expires_at.since(row.created_at), Duration::from_mins(5));
 
         let page = save("gated", "").await;

@@ -143,7 +143,7 @@ impl Server {
     }
 
     /// The pages of a process that reads wallets' activity from another source.
-    pub(crate) fn asking(&self, source: Arc<dyn pyxis_scoring::models::Source>) -> Router {
+    pub(crate) fn asking(&self, source: Arc<dyn pyxis_scoring::models::ActivitySource>) -> Router {
         let parts = scoring_parts(&self.node, Arc::new(self.gateway.clone()));
         let scoring = pyxis_scoring::State::new(pyxis_scoring::Parts { activity: Some(source), ..parts });
         pages(&self.node, Some(scoring))
@@ -397,7 +397,7 @@ pub(crate) fn with_bot() -> Config {
         webhook_secret: Some(SecretString::new(BOT_SECRET.to_owned())),
         poll: Duration::from_secs(30),
     };
-    Config { chats: ChatSettings::default().with(telegram), ..Config::default() }
+    Config { chats: ChatSettings::default().with_platform(telegram), ..Config::default() }
 }
 
 /// Stores a Stamp as if its credential had been submitted.
@@ -430,7 +430,8 @@ fn digest(address: EvmAddress, stamp: &str) -> [u8; 32] {
 /// Imports transfers and computes the features of their wallets.
 pub(crate) async fn import_activity(server: &Server, text: String) {
     let reader =
-        pyxis_models::reading::Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap();
+        pyxis_models::activity_reader::Reader::new(Box::new(std::io::Cursor::new(text.into_bytes())))
+            .unwrap();
     let store = &server.scoring.store;
     import(store, "aa", "a.csv", reader, server.scoring.now(), |_| ()).await.unwrap();
     let held = server.scoring.models.current().await.unwrap();

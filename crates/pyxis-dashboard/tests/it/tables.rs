@@ -51,7 +51,7 @@ async fn fill(server: &Server, team: WorkspaceId) {
             .unwrap();
         let input = ScorerInput { name: name.to_owned(), threshold: None, weights: None };
         scorers::create(&server.scoring.audited, &actor, input).await.unwrap();
-        let (key, _) = api_keys::create(&server.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+        let (key, _) = api_keys::create(&server.scoring, &actor, ApiKeyInput::with_name(name)).await.unwrap();
         history_requests::create(&server.scoring, &actor, key.id, &format!("use of {name}")).await.unwrap();
         let did = format!("did:ethr:0x{:040x}", n + 1);
         issuers::add(&server.scoring.audited, &actor, &did, name).await.unwrap();
@@ -179,7 +179,7 @@ engines! {
     async fn no_cell_of_a_list_is_a_formula(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         for name in ["=cmd|'/c calc'!A1", "+1", "-1", "@SUM(A1)"] {
-            api_keys::create(&server.scoring, &Actor::cli(team.id), ApiKeyInput::named(name)).await.unwrap();
+            api_keys::create(&server.scoring, &Actor::cli(team.id), ApiKeyInput::with_name(name)).await.unwrap();
         }
         let file = csv(&mut owner, "/app/api-keys?export=api-keys").await;
         for line in file.lines().skip(1) {

@@ -53,7 +53,7 @@ async fn usage_page(owner: &mut Browser, query: &str) -> String {
 engines! {
     async fn requests_are_told_by_agent_and_by_key_and_leave_the_page_with_time(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let input = ApiKeyInput::named("checkout");
+        let input = ApiKeyInput::with_name("checkout");
         let (key, _) = api_keys::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap();
         let empty = usage_page(&mut owner, "").await;
         assert_eq!(empty.matches("No requests in the last 24 hours").count(), 2, "{empty}");
@@ -93,7 +93,7 @@ engines! {
         five_requests(&server, &team).await;
         let actor = Actor::cli(team.id);
         for (name, requests) in [("few", 1), ("many", 4)] {
-            let (key, _) = api_keys::create(&server.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+            let (key, _) = api_keys::create(&server.scoring, &actor, ApiKeyInput::with_name(name)).await.unwrap();
             count(&server, key.id, requests).await;
         }
         let order = |page: &str| page.find(">few</a>").unwrap() < page.find(">many</a>").unwrap();

@@ -8,7 +8,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 
 use super::{Call, CallResult};
-use crate::rpc::{CallOutcome, Endpoint, Question, Request1};
+use crate::rpc::{CallOutcome, Endpoint, NodeQuery, RpcCall};
 use crate::{Error, abi};
 
 /// Largest piece that falls back to single calls when Multicall3 does not answer.
@@ -75,7 +75,7 @@ impl<'c> Calls<'c> {
             }
         }
         if refused && passed > 0 && passed < size {
-            node.aggregated.note(passed);
+            node.aggregated.record_size(passed);
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl<'c> Calls<'c> {
     async fn piece(&mut self, node: &Endpoint, multicall: EvmAddress, piece: &[usize]) -> Result<(), Error> {
         let calls = piece.iter().map(|index| (self.all[*index].to, &self.all[*index].data[..]));
         let data = abi::aggregate3(&calls.collect::<Vec<_>>());
-        let told = match node.ask(&[self.eth_call(multicall, &data)]).await?.pop() {
+        let told = match node.call_batch(&[self.eth_call(multicall, &data)]).await?.pop() {
             Some(CallOutcome::Result(told)) => told.data().ok_or(Error::Malformed("not hexadecimal"))?,
             Some(CallOutcome::Unfinished) => return Err(Error::Unfinished),
             Some(CallOutcome::Reverted(_)) => return Err(Error::OtherContract),
@@ -112,8 +112,8 @@ impl<'c> Calls<'c> {
     /// Sends calls one by one, in batches. A call without data in its answer stays open.
     async fn each(&mut self, node: &Endpoint, open: &[usize]) -> Result<(), Error> {
         let request = |index: &usize| self.eth_call(self.all[*index].to, &self.all[*index].data);
-        let requests: Vec<Request1> = open.iter().map(request).collect();
-        for (index, outcome) in open.iter().zip(node.ask(&requests).await?) {
+        let requests: Vec<RpcCall> = open.iter().map(request).collect();
+        for (index, outcome) in open.iter().zip(node.call_batch(&requests).await?) {
             match outcome {
                 CallOutcome::Result(told) => {
                     let data = told.data().ok_or(Error::Malformed("not hexadecimal"))?;
@@ -137,7 +137,7 @@ impl<'c> Calls<'c> {
         }
         for (address, calls) in contracts {
             let params = format!(r#"["{address}","{:#x}"]"#, self.block);
-            let code = node.ask(&[Request1::new("eth_getCode", params)]).await?.pop();
+            let code = node.call_batch(&[RpcCall::new("eth_getCode", params)]).await?.pop();
             let Some(CallOutcome::Result(code)) = code else {
                 return Err(Error::Malformed("no code of a contract"));
             };
@@ -151,14 +151,14 @@ impl<'c> Calls<'c> {
         Ok(())
     }
 
-    fn eth_call(&self, to: EvmAddress, data: &[u8]) -> Request1 {
+    fn eth_call(&self, to: EvmAddress, data: &[u8]) -> RpcCall {
         let (data, block) = (hex::encode(data), self.block);
         let (to, block) = (to.to_string(), format!(r#""}},"{block:#x}"]"#));
-        Request1::new("eth_call", [r#"[{"to":""#, &to, r#"","data":"0x"#, &data, &block].concat())
+        RpcCall::new("eth_call", [r#"[{"to":""#, &to, r#"","data":"0x"#, &data, &block].concat())
     }
 }
 
-impl Question for Calls<'_> {
+impl NodeQuery for Calls<'_> {
     async fn put_to(&mut self, node: &Endpoint, last: bool) -> Result<(), Error> {
         // A call that exceeded the limits would only take gas from the others.
         let fresh: Vec<usize> = self.open().into_iter().filter(|index| !self.unfinished[*index]).collect();
@@ -192,7 +192,7 @@ fn returned(data: Vec<u8>) -> CallResult {
 
 #[cfg(test)]
 mod tests {
-    use pyxis_signing::eip712::words::number;
+    use pyxis_signing::eip712::abi_words::number;
 
     use super::*;
 

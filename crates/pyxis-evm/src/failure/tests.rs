@@ -1,6 +1,6 @@
 //! Error messages of real clients, as sent on the wire.
 
-use pyxis_signing::eip712::words::number;
+use pyxis_signing::eip712::abi_words::number;
 use serde_json::json;
 
 use super::*;

@@ -11,12 +11,12 @@ use crate::failure::{FailureKind, NodeFailure};
 
 /// A method and its parameters.
 #[derive(Clone, Debug)]
-pub(crate) struct Request1 {
+pub(crate) struct RpcCall {
     pub(crate) method: &'static str,
     params: String,
 }
 
-impl Request1 {
+impl RpcCall {
     /// `params` is JSON text and is sent unchanged, because the parameters of a large Multicall3 call are expensive to
     /// parse again.
     pub(crate) fn new(method: &'static str, params: String) -> Self {
@@ -92,7 +92,7 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 /// Index of the call with this id. Some nodes send ids as strings or as fractions.
-fn place(id: &Value) -> Option<usize> {
+fn call_index(id: &Value) -> Option<usize> {
     match id {
         Value::Number(number) => {
             let digits = number.to_string();
@@ -104,7 +104,7 @@ fn place(id: &Value) -> Option<usize> {
 }
 
 /// Request body. A single call is not sent as a batch, because some nodes refuse a batch of one.
-pub(crate) fn written(calls: &[&Request1]) -> String {
+pub(crate) fn written(calls: &[&RpcCall]) -> String {
     let mut text = String::with_capacity(calls.iter().map(|call| call.params.len() + 96).sum());
     if let [only] = calls {
         only.write(0, &mut text);
@@ -129,10 +129,10 @@ pub(crate) fn read(text: &Bytes, count: usize) -> Result<Answers, Error> {
     };
     let mut answers = Answers { outcomes: vec![None; count], failure: None };
     for one in received {
-        let place = place(&one.id);
+        let place = call_index(&one.id);
         match outcome(text, &one, count) {
             Ok(outcome) => answers.put(place, outcome)?,
-            Err(failure) => answers.note(failure),
+            Err(failure) => answers.record_failure(failure),
         }
     }
     if answers.failure.is_none() && answers.outcomes.contains(&None) {
@@ -155,7 +155,7 @@ impl Answers {
     }
 
     /// Records a failure. A lagging node is lagging for all calls; otherwise the first failure counts.
-    fn note(&mut self, failure: Error) {
+    fn record_failure(&mut self, failure: Error) {
         if self.failure.is_none() || failure.is_behind() {
             self.failure = Some(failure);
         }
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn one_call_goes_out_alone_and_several_as_a_batch() {
-        let calls = [Request1::new("a", "[]".to_owned()), Request1::new("b", r#"["0x",1]"#.to_owned())];
+        let calls = [RpcCall::new("a", "[]".to_owned()), RpcCall::new("b", r#"["0x",1]"#.to_owned())];
         assert_eq!(written(&[&calls[0]]), r#"{"jsonrpc":"2.0","id":0,"method":"a","params":[]}"#);
         let batch: Value = serde_json::from_str(&written(&[&calls[0], &calls[1]])).unwrap();
         assert_eq!(

@@ -123,7 +123,7 @@ pub async fn by_name(store: &Store, workspace: WorkspaceId, name: &str) -> Resul
         return with_scope(store, row).await;
     }
     let known = agents::list(store, workspace).await?;
-    Err(Error::NotFound(Missing::named("agent", name, known.iter().map(|row| row.name.as_str()))))
+    Err(Error::NotFound(Missing::with_name("agent", name, known.iter().map(|row| row.name.as_str()))))
 }
 
 /// All agents of a workspace.

@@ -31,9 +31,9 @@ pub struct Prompts {
 }
 
 /// Current numbers of one person.
-pub async fn of(state: &State, user: &UserRow, rights: &Rights) -> Result<Prompts> {
+pub async fn measure(state: &State, user: &UserRow, rights: &Rights) -> Result<Prompts> {
     let (now, workspace) = (state.now(), user.workspace_id);
-    let asked = RequestKey::of(state, user, rights).await?;
+    let asked = RequestKey::load(state, user, rights).await?;
     let (an_hour_ago, a_day_ago) = (now.minus(Duration::from_hours(1)), now.minus(Duration::from_hours(24)));
     let (hour, day) = (asked.since(state, an_hour_ago).await?, asked.since(state, a_day_ago).await?);
     let said = votes::count_since(&state.store, workspace, user.id, a_day_ago).await?;
@@ -56,7 +56,7 @@ struct RequestKey<'a> {
 }
 
 impl<'a> RequestKey<'a> {
-    async fn of(state: &State, user: &'a UserRow, rights: &Rights) -> Result<Self> {
+    async fn load(state: &State, user: &'a UserRow, rights: &Rights) -> Result<Self> {
         let all = policies::list(&state.store, user.workspace_id).await?;
         let listed = |approvers: &[String]| eligibility::may_approve(user.role, true, approvers, &user.email);
         let barred = all.iter().filter(|(_, policy)| !listed(&policy.allowed_approvers));

@@ -137,7 +137,7 @@ pub struct Unshown {
 }
 
 /// Failed messages of a workspace, newest first.
-pub async fn in_trouble(store: &Store, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
+pub async fn list_failing(store: &Store, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
     for platform in ChatPlatform::ALL.iter().copied() {
         let rows = chat_messages::list_failing(store, workspace, platform, TROUBLE_SHOWN).await?;
@@ -157,10 +157,10 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
         if is_silent {
             continue;
         }
-        let named = examination::named(state, platform).await?;
+        let named = examination::configured_chats(state, platform).await?;
         let chats = named.iter().cloned().collect();
         for (chat, health) in examination::examine(state, &*bot, chats, Duration::MAX).await {
-            state.chat_examinations.note(platform, &chat, &health, state.now());
+            state.chat_examinations.record(platform, &chat, &health, state.now());
         }
         let wrong: HashMap<String, String> = unreachable::list(state, platform)
             .await?

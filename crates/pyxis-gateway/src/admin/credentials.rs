@@ -89,7 +89,7 @@ pub struct CredentialPatch {
 /// Stores a credential.
 pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) -> Result<CredentialRow> {
     check_name("name", &input.name)?;
-    input.secret = input.secret.map(SecretValue::entered).transpose()?;
+    input.secret = input.secret.map(SecretValue::clean_input).transpose()?;
     complete_key(&*state.entropy, &mut input)?;
     check_description(&input.description, MAX_DESCRIPTION)?;
     let allowed_hosts = check_hosts(&input.allowed_hosts)?;
@@ -139,11 +139,11 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
 pub async fn get(store: &Store, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
     let found = credentials::find_by_name(store, workspace, name).await?;
     // Without a suggestion: a member may ask, who must not learn the names of other credentials.
-    found.ok_or_else(|| Error::NotFound(Missing::named("credential", name, [])))
+    found.ok_or_else(|| Error::NotFound(Missing::with_name("credential", name, [])))
 }
 
-/// Warnings for the person who stored a credential: no host that it may be sent to, and parts of the secret that are too
-/// short to be searched for in responses.
+/// Warnings for the person who stored a credential. It may have no allowed host, and parts of the secret may be
+/// too short to be searched for in responses.
 pub fn warnings(keyring: &Keyring, row: &CredentialRow) -> Vec<String> {
     let Ok(credential) = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated) else {
         return Vec::new();
@@ -226,11 +226,11 @@ pub async fn update(
 /// Replaces the secret, raises its version and ends the credential's grants. Returns the new version.
 pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: SecretValue) -> Result<i64> {
     let row = get(&state.store, actor.workspace, name).await?;
-    let secret = secret.entered()?;
+    let secret = secret.clean_input()?;
     check_secret(&secret)?;
     let auth = stored_auth(&row)?;
     match &auth {
-        Some(auth) => kinds::of(auth).check(&secret)?,
+        Some(auth) => kinds::behavior(auth).check(&secret)?,
         None => check_token(&secret)?,
     }
     let now = state.now();
@@ -351,7 +351,7 @@ fn check_connector(input: &CredentialInput) -> Result<()> {
         (Connector::Direct, Some(auth), Some(secret)) => {
             check_auth(auth)?;
             check_bounds(auth, &input.allowed_hosts)?;
-            kinds::of(auth).check(secret)
+            kinds::behavior(auth).check(secret)
         }
         (Connector::Sidecar, Some(_), _) => {
             Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"))
@@ -442,7 +442,7 @@ fn check_new_auth(keyring: &Keyring, row: &CredentialRow, auth: &Auth) -> Result
     let Some(sealed) = &row.sealed_secret else { return Ok(()) };
     let aad = credentials::secret_aad(row.workspace_id, row.id);
     let bytes = keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
-    kinds::of(auth).check(&SecretValue::from_bytes(&bytes)?)
+    kinds::behavior(auth).check(&SecretValue::from_bytes(&bytes)?)
 }
 
 fn stored_auth(row: &CredentialRow) -> Result<Option<Auth>> {

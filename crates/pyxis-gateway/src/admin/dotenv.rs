@@ -48,7 +48,7 @@ pub enum ImportOutcome {
 
 impl ImportOutcome {
     /// A short description.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Stored => "stored".to_owned(),
             Self::StoredShort => {
@@ -82,7 +82,7 @@ pub async fn import(state: &State, actor: &Actor, text: &str) -> Result<Vec<Impo
         // Either each variable is a whole secret, or all of them are parts of one.
         let together = if preset.env_fields.is_empty() { 1 } else { found.len().max(1) };
         for found in found.chunks(together) {
-            lines.extend(take(state, actor, preset, found).await?);
+            lines.extend(import_credential(state, actor, preset, found).await?);
         }
     }
     lines.sort_by_key(|line| line.number);
@@ -90,7 +90,7 @@ pub async fn import(state: &State, actor: &Actor, text: &str) -> Result<Vec<Impo
 }
 
 /// Imports the variables of one credential.
-async fn take(
+async fn import_credential(
     state: &State,
     actor: &Actor,
     preset: &'static Preset,
@@ -212,7 +212,7 @@ mod tests {
             let found: Vec<&Variable<'_>> = variables.iter().collect();
             let made = input(preset, &found, &mut Vec::new()).unwrap();
             let (auth, secret) = (made.auth.unwrap(), made.secret.unwrap());
-            kinds::of(&auth).check(&secret).unwrap();
+            kinds::behavior(&auth).check(&secret).unwrap();
             let written = serde_json::to_string(&auth).unwrap();
             assert!(!written.contains(":\"\""), "an empty part: {written}");
             for (place, missing) in variables.iter().enumerate() {

@@ -28,7 +28,7 @@ pub async fn get(store: &Store, workspace: WorkspaceId, credential: &str, tool: 
     let known = list(store, workspace, credential).await?;
     let found = known.iter().find(|row| row.name == tool).cloned();
     found.ok_or_else(|| {
-        Error::NotFound(Missing::named("tool", tool, known.iter().map(|row| row.name.as_str())))
+        Error::NotFound(Missing::with_name("tool", tool, known.iter().map(|row| row.name.as_str())))
     })
 }
 

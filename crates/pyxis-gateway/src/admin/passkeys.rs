@@ -55,7 +55,7 @@ pub async fn begin_register(state: &State, person: &Person) -> Result<Challenge>
     // Preferred for sign-in without typing an address. An authenticator without storage may decline.
     options["authenticatorSelection"]["residentKey"] = json!("preferred");
     let pending = serde_json::to_string(&pending).map_err(ceremony::broken)?;
-    ceremony::keep(state, Some(user.id), Purpose::Register, String::new(), pending, options).await
+    ceremony::store_ceremony(state, Some(user.id), Purpose::Register, String::new(), pending, options).await
 }
 
 /// Registers the passkey that answered a challenge from [`begin_register`].
@@ -67,11 +67,12 @@ pub async fn register(
 ) -> Result<PasskeyRow> {
     let name = check_label(name)?;
     let user = &caller.user;
-    let begun = ceremony::take(&state.store, answer, Purpose::Register, Some(user.id), state.now()).await?;
+    let begun =
+        ceremony::consume(&state.store, answer, Purpose::Register, Some(user.id), state.now()).await?;
     let pending: PasskeyRegistration = serde_json::from_str(&begun.state).map_err(ceremony::broken)?;
     let given: RegisterPublicKeyCredential = answer.read()?;
     let made = ceremony::relying_party(&state.config)?.finish_passkey_registration(&given, &pending);
-    let key = made.map_err(|error| ceremony::refused(&error))?;
+    let key = made.map_err(|error| ceremony::ceremony_error(&error))?;
     let now = state.now();
     let row = PasskeyRow {
         id: PasskeyId::new(now, &*state.entropy),
@@ -167,7 +168,7 @@ pub async fn apply(
 ) -> Result<()> {
     let staged = staged::get(&state.store, caller.workspace(), id, state.now()).await?;
     check_apply(&staged, caller)?;
-    if !rights::of(&state.store, &caller.user).await?.may_edit(staged.credential.id) {
+    if !rights::load(&state.store, &caller.user).await?.may_edit(staged.credential.id) {
         return Err(Error::Forbidden(
             "you no longer have the Policy right for this credential; ask an owner or admin",
         ));

@@ -7,7 +7,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{
-    self, CompiledPolicy, Finding, Method, Operations, Policy, PolicyError, RequestContent, Rule, Verdict,
+    self, CompiledPolicy, Finding, Method, Operations, Policy, PolicyError, PolicyVerdict, RequestContent,
+    Rule,
 };
 use pyxis_core::target::Target;
 use pyxis_http::openapi::Time;
@@ -46,8 +47,8 @@ pub struct Explanation {
     pub pattern: Option<String>,
     /// One sentence.
     pub detail: String,
-    /// Only where the body matters and is not known here: content rules would read it, or it goes to an RPC endpoint and
-    /// no rule reads it.
+    /// Only where the body matters and is not known here. Content rules would read it, or it goes to an RPC
+    /// endpoint and no rule reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub warning: Option<&'static str>,
@@ -154,7 +155,7 @@ pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy
 
 /// Locks and reads the policy before a change. From here on, no grant is opened under it.
 pub(super) async fn before(change: &mut Change<'_>, credential: &CredentialRow) -> Result<Option<Policy>> {
-    policies::hold(&mut change.tx, credential.workspace_id, credential.id).await?;
+    policies::lock(&mut change.tx, credential.workspace_id, credential.id).await?;
     let found = policies::find(&mut change.tx, credential.workspace_id, credential.id).await?;
     found.as_ref().map(parse).transpose()
 }
@@ -274,7 +275,7 @@ pub async fn explain(
         }
     }
     let unseen = (concerns && body.is_none()).then_some(CONTENT_UNSEEN);
-    if decision.verdict == Verdict::RequireApproval
+    if decision.verdict == PolicyVerdict::RequireApproval
         && grant::grant_may_apply(&decision, authorize::policy_of(&credential))
     {
         let row = &credential.row;
@@ -299,7 +300,7 @@ pub async fn explain(
         }
     }
     let unread = || if concerns { None } else { passing(&decision, method, &target) };
-    Ok(Explanation { warning: unseen.or_else(unread), ..told(&decision) })
+    Ok(Explanation { warning: unseen.or_else(unread), ..to_explanation(&decision) })
 }
 
 /// The explanation of a decision by a content rule.
@@ -315,14 +316,14 @@ fn by_content(found: &Finding<'_>) -> Explanation {
 
 /// Warning about effects that path and method do not show.
 fn warning(method: Method, target: &Target) -> Option<&'static str> {
-    if method.is_safe() { None } else { Operations::of(target).map(Operations::warning) }
+    if method.is_safe() { None } else { Operations::from_target(target).map(Operations::warning) }
 }
 
 /// Like [`warning`], only for a request that passes unseen. Content rules see what a GraphQL request does.
 fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> Option<&'static str> {
-    let is_seen =
-        decision.rule != Rule::AutonomousDefault && Operations::of(target) == Some(Operations::GraphQl);
-    if decision.verdict == Verdict::AutoApprove && !is_seen { warning(method, target) } else { None }
+    let is_seen = decision.rule != Rule::AutonomousDefault
+        && Operations::from_target(target) == Some(Operations::GraphQl);
+    if decision.verdict == PolicyVerdict::AutoApprove && !is_seen { warning(method, target) } else { None }
 }
 
 /// Warnings about requests that a policy, or the workspace's mode, allows unseen. They concern endpoints where the body
@@ -368,7 +369,7 @@ fn refuse(rule: Rule, detail: String) -> Explanation {
     Explanation { decision: "refuse", rule: rule.as_str(), pattern: None, detail, warning: None }
 }
 
-fn told(decision: &policy::Decision<'_>) -> Explanation {
+fn to_explanation(decision: &policy::Decision<'_>) -> Explanation {
     Explanation {
         decision: decision.verdict.as_str(),
         rule: decision.rule.as_str(),
@@ -397,8 +398,8 @@ pub async fn replay(
     for record in records {
         let Some((method, target)) = request_of(&record.record) else { continue };
         replay.checked += 1;
-        let now = judged(present.as_ref(), mode, method, &target);
-        let then = judged(Some(&draft), mode, method, &target);
+        let now = explain_decision(present.as_ref(), mode, method, &target);
+        let then = explain_decision(Some(&draft), mode, method, &target);
         let reads_more = then.warning.is_some() && now.warning.is_none();
         if now.decision != then.decision || reads_more {
             replay.changed.push(Changed {
@@ -420,7 +421,7 @@ fn request_of(record: &audit::AuditRecord) -> Option<(Method, Target)> {
     Some((Method::parse(record.method.as_deref()?)?, target))
 }
 
-fn judged(
+fn explain_decision(
     policy: Option<&CompiledPolicy>,
     mode: ApprovalMode,
     method: Method,
@@ -431,10 +432,10 @@ fn judged(
         let nothing =
             RequestContent { content_type: None, is_encoded: false, query: target.query(), body: b"" };
         let found = policy::evaluate_content(policy, &decision, method, target, &nothing);
-        return found.map_or_else(|| told(&decision), |found| by_content(&found));
+        return found.map_or_else(|| to_explanation(&decision), |found| by_content(&found));
     }
     let is_unseen = policy::content_concerns(policy, &decision, method, target);
-    Explanation { warning: is_unseen.then_some(BODY_NOT_RECORDED), ..told(&decision) }
+    Explanation { warning: is_unseen.then_some(BODY_NOT_RECORDED), ..to_explanation(&decision) }
 }
 
 /// Mode of a workspace.

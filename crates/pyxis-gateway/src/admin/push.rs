@@ -77,7 +77,10 @@ pub async fn list(store: &Store, workspace: WorkspaceId, user: UserId) -> Result
 }
 
 /// Subscriptions of a workspace whose push services refuse messages, each with its owner's email address.
-pub async fn refused(store: &Store, workspace: WorkspaceId) -> Result<Vec<(PushSubscriptionRow, String)>> {
+pub async fn refused_subscriptions(
+    store: &Store,
+    workspace: WorkspaceId,
+) -> Result<Vec<(PushSubscriptionRow, String)>> {
     let mut found = Vec::new();
     for row in push::list_refused(store, workspace).await? {
         let person = users::find(store, workspace, row.user_id).await?;

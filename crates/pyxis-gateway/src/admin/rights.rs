@@ -69,7 +69,7 @@ fn right(row: &RightsRow) -> Right {
 }
 
 /// Rights of `user`.
-pub async fn of(store: &Store, user: &UserRow) -> Result<Rights> {
+pub async fn load(store: &Store, user: &UserRow) -> Result<Rights> {
     if user.role.is_manager() {
         return Ok(Rights { manager: true, of: BTreeMap::new() });
     }

@@ -160,9 +160,10 @@ async fn reserve_attempt(store: &Store, user: &UserRow, now: UnixMillis) -> Resu
     Ok(Some(locked.unwrap_or(now)))
 }
 
-/// Signs in with a one-time link's token. If someone else created the link for an account in use, that person controls
-/// the account as well. From then on both count as one approver, until the owner signs in with an older passkey or uses
-/// a new link from the command line. A link created by the account itself proves nothing about its holder.
+/// Signs in with a one-time link's token. If someone else created the link for an account in use, that person
+/// controls the account as well. From then on both count as one approver. That ends when the owner signs in with
+/// an older passkey or a new link from the command line. A link created by the account itself proves nothing about
+/// its holder.
 pub async fn sign_in_by_link(
     state: &State,
     token: &str,

@@ -79,7 +79,7 @@ pub async fn propose(state: &State, caller: &Caller, name: &str, policy: &Policy
 }
 
 async fn check_right(store: &Store, user: &UserRow, credential: &CredentialRow) -> Result<()> {
-    if rights::of(store, user).await?.may_edit(credential.id) {
+    if rights::load(store, user).await?.may_edit(credential.id) {
         return Ok(());
     }
     Err(Error::Forbidden("you do not have the Policy right for this credential; ask an owner or admin"))

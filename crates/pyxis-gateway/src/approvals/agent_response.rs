@@ -173,7 +173,7 @@ pub(crate) async fn respond_to_duplicate(
     wait: Option<Duration>,
 ) -> Result<Response> {
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
-    let row = expire::settle(state, found.ok_or(Error::not_found("transaction"))?).await?;
+    let row = expire::expire_if_due(state, found.ok_or(Error::not_found("transaction"))?).await?;
     respond_pending(state, agent, row, wait).await
 }
 
@@ -300,7 +300,7 @@ async fn wait_until(
         changed.as_mut().enable();
         let found =
             approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), row.txn_id).await?;
-        row = expire::settle(state, found.ok_or(Error::not_found("transaction"))?).await?;
+        row = expire::expire_if_due(state, found.ok_or(Error::not_found("transaction"))?).await?;
         if is_over(&row) || Instant::now() >= deadline || state.waiters.is_stopped() {
             return Ok(row);
         }
@@ -361,7 +361,7 @@ pub async fn poll(
     let wait = query.wait.map(|seconds| Duration::from_secs(seconds).min(MAX_WAIT));
     let row = match wait {
         Some(wait) => wait_until_settled(&state, &agent, row, wait).await?,
-        None => expire::settle(&state, row).await?,
+        None => expire::expire_if_due(&state, row).await?,
     };
     let mut response = Json(outcome(&state, &row).await?).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -391,14 +391,14 @@ pub async fn withdraw(
     key: CallerKey,
 ) -> Result<StatusCode> {
     let (agent, row) = find(&state, key, &txn).await?;
-    let row = expire::settle(&state, row).await?;
+    let row = expire::expire_if_due(&state, row).await?;
     let (workspace, now) = (agent.workspace_id(), state.now());
     let mut tx = state.store.begin().await?;
     if !approvals::withdraw(&mut tx, workspace, agent.id(), row.txn_id, now).await? {
         return Err(Error::AlreadyDecided(row.state));
     }
     // The agent knows this outcome. The same request again is a new one.
-    undelivered::take(&mut tx, workspace, row.txn_id).await?;
+    undelivered::claim(&mut tx, workspace, row.txn_id).await?;
     expire::record_end(&state, &mut tx, workspace, row.txn_id, AuditEvent::ApprovalWithdrawn, now).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
@@ -420,7 +420,7 @@ async fn outcome(state: &State, row: &ApprovalRow) -> Result<TransactionStatus> 
     let kept = open(state, row).await?;
     let (response, failure) = match (&kept, &row.error) {
         (Some(kept), Some(_)) => (None, ForwardFailure::read(kept)),
-        (Some(kept), None) => (Some(self::kept(kept)), ForwardFailure::default()),
+        (Some(kept), None) => (Some(self::retained_response(kept)), ForwardFailure::default()),
         // Two nulls would mean that it is still being sent.
         (None, None) if row.forward_state == ForwardState::Done => {
             (Some(purged_response(row)), ForwardFailure::default())
@@ -454,7 +454,7 @@ pub(crate) async fn open(state: &State, row: &ApprovalRow) -> Result<Option<Stor
     StoredResponse::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }
 
-fn kept(stored: &StoredResponse) -> RetainedResponse {
+fn retained_response(stored: &StoredResponse) -> RetainedResponse {
     let (mut headers, mut headers_base64) = (Vec::with_capacity(stored.headers.len()), Vec::new());
     for (index, (name, value)) in stored.headers.iter().enumerate() {
         let (name, bytes) = (name.as_str().to_owned(), value.as_bytes());

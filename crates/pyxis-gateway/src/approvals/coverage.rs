@@ -62,7 +62,7 @@ impl RecentRequests {
     }
 
     /// Requests that a grant with this scope would have covered.
-    pub fn of(&self, credential: &str, method: &str, route: &str) -> GrantCoverage {
+    pub fn covered_by(&self, credential: &str, method: &str, route: &str) -> GrantCoverage {
         let key = (credential.to_owned(), method.to_owned(), route.to_owned());
         let made = self.made.get(&key);
         GrantCoverage {
@@ -78,7 +78,7 @@ impl RecentRequests {
     pub fn of_view(&self, view: &ApprovalView, needed: u32) -> Option<GrantCoverage> {
         let row = &view.row;
         let target = Target::parse(&view.target).ok().filter(|_| viewer_status::grantable(row, needed))?;
-        Some(self.of(&row.credential_name, &row.method, &target.route()))
+        Some(self.covered_by(&row.credential_name, &row.method, &target.route()))
     }
 }
 

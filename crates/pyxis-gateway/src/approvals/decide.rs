@@ -131,7 +131,7 @@ pub async fn decide_with(
     if let Decision::Approve(Some(_)) = word {
         let row = approvals::find(&mut tx, approver.workspace, txn).await?;
         let row = row.ok_or(Error::not_found("transaction"))?;
-        policies::hold(&mut tx, row.workspace_id, row.credential_id).await?;
+        policies::lock(&mut tx, row.workspace_id, row.credential_id).await?;
     }
     let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
     let row = found.ok_or(Error::not_found("transaction"))?;
@@ -145,7 +145,7 @@ pub async fn decide_with(
     }
     if row.expires_at <= now {
         drop(tx);
-        super::expire::settle(state, row).await?;
+        super::expire::expire_if_due(state, row).await?;
         return Err(Error::AlreadyDecided(ApprovalState::Expired));
     }
     let policy = policy.as_ref();
@@ -223,11 +223,11 @@ fn spoken(redactor: &Redactor, word: Decision, note: Option<String>) -> Result<(
 impl DecisionContext<'_> {
     async fn approve(&self, tx: &mut Tx, wish: Option<GrantRequest>) -> Result<DecisionOutcome> {
         self.use_passkey(tx, wish.as_ref()).await?;
-        let needed = self.needed();
+        let needed = self.approvals_needed();
         if let Some(wish) = wish {
             self.check_wish(wish, needed)?;
         }
-        let before = self.counted(tx).await?;
+        let before = self.counted_voters(tx).await?;
         let note = self.note.as_deref();
         self.vote(tx, Verdict::Approve, note, wish).await?;
         voters::check_distinct(tx, self.voter, &before).await?;
@@ -271,15 +271,15 @@ impl DecisionContext<'_> {
         let decided = DecisionOutcome {
             state: ApprovalState::Denied,
             approvals: self.count(tx).await?,
-            min_approvals: self.needed(),
+            min_approvals: self.approvals_needed(),
             grant: None,
         };
         self.record(tx, AuditEvent::ApprovalDenied, &decided, reason.as_deref()).await?;
         Ok(decided)
     }
 
-    fn needed(&self) -> u32 {
-        viewer_status::needed(self.row, self.policy)
+    fn approvals_needed(&self) -> u32 {
+        viewer_status::approvals_needed(self.row, self.policy)
     }
 
     fn passkey_required(&self) -> bool {
@@ -345,12 +345,12 @@ impl DecisionContext<'_> {
 
     /// Counts approvals by people who may still approve.
     async fn count(&self, tx: &mut Tx) -> Result<u32> {
-        Ok(u32::try_from(self.counted(tx).await?.len()).unwrap_or(u32::MAX))
+        Ok(u32::try_from(self.counted_voters(tx).await?.len()).unwrap_or(u32::MAX))
     }
 
-    async fn counted(&self, tx: &mut Tx) -> Result<Vec<UserId>> {
+    async fn counted_voters(&self, tx: &mut Tx) -> Result<Vec<UserId>> {
         let given = votes::list(&mut *tx, self.row.workspace_id, self.row.txn_id).await?;
-        voters::counted(tx, self.row, self.policy, &given).await
+        voters::counted_voters(tx, self.row, self.policy, &given).await
     }
 
     async fn open_grant(&self, tx: &mut Tx, wish: GrantRequest) -> Result<GrantId> {

@@ -24,7 +24,7 @@ use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 
 /// Asks a person about a request through an entry point, and waits for as long as that one does.
-pub(crate) async fn ask(
+pub(crate) async fn request_approval(
     state: &State,
     asked: &ValidatedRequest<'_>,
     matched: &Matched,
@@ -61,7 +61,7 @@ async fn missed(
         let found = approvals::find_for_agent(&state.store, workspace, asked.agent.id(), txn).await?;
         let Some(row) = found else { return Ok(None) };
         let row = wait_until_settled(state, asked.agent, row, entry_point.wait).await?;
-        if !is_settled(&row) || undelivered::take(&state.store, workspace, txn).await? {
+        if !is_settled(&row) || undelivered::claim(&state.store, workspace, txn).await? {
             return Ok(Some(row));
         }
     }
@@ -86,7 +86,7 @@ pub(crate) async fn respond_to_duplicate(
 
 /// Takes the outcome of a settled transaction, because its agent receives it now.
 pub async fn delivered(store: &Store, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
-    undelivered::take(store, workspace, txn).await?;
+    undelivered::claim(store, workspace, txn).await?;
     Ok(())
 }
 
@@ -102,7 +102,7 @@ pub struct TransactionTimes {
 }
 
 /// Times of a transaction. `None` for the transactions of other agents.
-pub async fn times(
+pub async fn transaction_times(
     store: &Store,
     workspace: WorkspaceId,
     agent: AgentId,

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_core::policy::{Method, Verdict};
+use pyxis_core::policy::{Method, PolicyVerdict};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, Finish};
 use pyxis_store::{StoreEvent, agents, audit, credentials, generations, policies, workspaces};
@@ -161,9 +161,10 @@ fn is_denied(
     request: &StoredRequest,
 ) -> bool {
     let by_url = authorize::decide(credential, method, target);
-    let seen = content::of(&request.headers, target, &request.body);
+    let seen = content::build(&request.headers, target, &request.body);
     let by_content = content::finding(credential, &by_url, method, target, &seen);
-    by_url.verdict == Verdict::Deny || by_content.is_some_and(|found| found.verdict == Verdict::Deny)
+    by_url.verdict == PolicyVerdict::Deny
+        || by_content.is_some_and(|found| found.verdict == PolicyVerdict::Deny)
 }
 
 async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest> {
@@ -177,7 +178,7 @@ async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest>
 async fn send(state: &State, attempt: ForwardAttempt) -> Result<()> {
     let ForwardAttempt { row, cleared, seq, started } = attempt;
     let row = &row;
-    state.last_used.note(row.agent_id, row.credential_id, state.now());
+    state.last_used.record_use(row.agent_id, row.credential_id, state.now());
     let Cleared { credential, target, method, request } = cleared;
     if row.kind == ApprovalKind::Sign {
         let signed = signing::carry_out(&state.keyring, &credential, &request.body);
@@ -192,13 +193,13 @@ async fn send(state: &State, attempt: ForwardAttempt) -> Result<()> {
     let body = pyxis_net::body::full(request.body);
     let result = match mcp_servers::dispatch(state, asker, outbound, body).await {
         Err(error) => {
-            facts.status = error.answered();
+            facts.status = error.upstream_status();
             Err(error)
         }
         Ok(answer) => {
             facts.status = Some(answer.status);
             facts.head_micros = Some(micros(started));
-            Ok(keep(state, answer, &mut facts, is_tool).await)
+            Ok(read_response(state, answer, &mut facts, is_tool).await)
         }
     };
     facts.total_micros = micros(started);
@@ -211,14 +212,16 @@ pub(crate) async fn not_opened(
     attempt: &ForwardAttempt,
     result: Result<UpstreamResponse>,
 ) -> Result<()> {
-    let mut facts =
-        ExchangeMetrics { status: result.as_ref().err().and_then(Error::answered), ..Default::default() };
+    let mut facts = ExchangeMetrics {
+        status: result.as_ref().err().and_then(Error::upstream_status),
+        ..Default::default()
+    };
     let result = match result {
         Err(error) => Err(error),
         Ok(answer) => {
             facts.status = Some(answer.status);
             facts.head_micros = Some(micros(attempt.started));
-            Ok(keep(state, answer, &mut facts, false).await)
+            Ok(read_response(state, answer, &mut facts, false).await)
         }
     };
     facts.total_micros = micros(attempt.started);
@@ -267,7 +270,7 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
 /// forever. A broken response is still a response: its beginning is stored.
 ///
 /// An MCP server may keep its stream of events open after the answer, which is therefore the end.
-async fn keep(
+async fn read_response(
     state: &State,
     answer: UpstreamResponse,
     facts: &mut ExchangeMetrics,
@@ -327,7 +330,7 @@ async fn finish(
         }
         Err(error) => {
             let sealed = failure::seal(state, workspace, txn, &error);
-            (facts.status.map(|status| i64::from(status.as_u16())), Some(told(&error)), Some(sealed))
+            (facts.status.map(|status| i64::from(status.as_u16())), Some(outcome_code(&error)), Some(sealed))
         }
     };
     facts.error = error.or(facts.error);
@@ -368,7 +371,7 @@ async fn store_end(
 }
 
 /// Code for an approved call that was not completed, one of four in the poll response. [`failure`] stores the rest.
-fn told(error: &Error) -> &'static str {
+fn outcome_code(error: &Error) -> &'static str {
     match error {
         Error::UpstreamTimeout | Error::ConnectTimeout => "upstream_timeout",
         Error::NoLongerAllowed(_)

@@ -33,7 +33,7 @@ pub(crate) async fn expire_due(state: &State) -> Result<usize> {
 }
 
 /// Returns the current row. A pending one past its window is expired first.
-pub(crate) async fn settle(state: &State, row: ApprovalRow) -> Result<ApprovalRow> {
+pub(crate) async fn expire_if_due(state: &State, row: ApprovalRow) -> Result<ApprovalRow> {
     if row.state != ApprovalState::Pending || row.expires_at > state.now() {
         return Ok(row);
     }

@@ -31,14 +31,14 @@ pub(super) struct ForwardFailure {
 }
 
 impl ForwardFailure {
-    fn of(error: &Error) -> Self {
+    fn from_error(error: &Error) -> Self {
         let problem = Problem::from(error);
         Self {
             code: problem.code().to_owned(),
             detail: Some(problem.detail().to_owned()),
             url: problem.member("url").and_then(|url| url.as_str()).map(str::to_owned),
             lost: if let Error::OutcomeUnknown(lost) = error { Some(*lost) } else { None },
-            answered: error.answered().map(|status| status.as_u16()),
+            answered: error.upstream_status().map(|status| status.as_u16()),
         }
     }
 
@@ -52,7 +52,7 @@ impl ForwardFailure {
         if let Some(lost) = self.lost {
             return Some(Error::OutcomeUnknown(lost));
         }
-        if let Some(error) = self.answered.and_then(|status| self.withheld(status)) {
+        if let Some(error) = self.answered.and_then(|status| self.withheld_response(status)) {
             return Some(error);
         }
         match (self.code.as_str(), self.url, self.detail) {
@@ -76,7 +76,7 @@ impl ForwardFailure {
     }
 
     /// The failure of a host that answered with `status`.
-    fn withheld(&self, status: u16) -> Option<Error> {
+    fn withheld_response(&self, status: u16) -> Option<Error> {
         let status = StatusCode::from_u16(status).ok()?;
         let unscrubbed = Error::UnknownContentCoding { status };
         if self.code == unscrubbed.code() {
@@ -93,7 +93,7 @@ pub(super) fn seal(state: &State, workspace: WorkspaceId, txn: TxnId, error: &Er
     let kept = StoredResponse {
         status: StatusCode::BAD_GATEWAY,
         headers: HeaderMap::new(),
-        body: serde_json::to_vec(&ForwardFailure::of(error)).unwrap_or_default().into(),
+        body: serde_json::to_vec(&ForwardFailure::from_error(error)).unwrap_or_default().into(),
         truncated: false,
     };
     let aad = approvals::response_aad(workspace, txn);
@@ -107,22 +107,22 @@ mod tests {
     #[test]
     fn what_a_person_can_do_about_it_survives_and_other_failures_have_their_word() {
         let (url, detail) = ("https://pyxis.example/app/credentials/api", "it must be connected again");
-        let told = ForwardFailure::of(&Error::ReauthorizationRequired {
+        let told = ForwardFailure::from_error(&Error::ReauthorizationRequired {
             url: url.to_owned(),
             detail: detail.to_owned(),
         });
         let kept = told.into_error().unwrap();
         assert!(matches!(&kept, Error::ReauthorizationRequired { url: kept, .. } if kept == url));
         assert_eq!(kept.to_string(), detail);
-        let told = ForwardFailure::of(&Error::TokenEndpoint("it answered 401".to_owned()));
+        let told = ForwardFailure::from_error(&Error::TokenEndpoint("it answered 401".to_owned()));
         assert_eq!(told.detail.as_deref(), Some("no access token: it answered 401"));
         assert!(matches!(told.into_error(), Some(Error::TokenEndpoint(why)) if why == "it answered 401"));
-        assert!(ForwardFailure::of(&Error::UpstreamTimeout).into_error().is_none());
+        assert!(ForwardFailure::from_error(&Error::UpstreamTimeout).into_error().is_none());
     }
 
     /// The failure as the agent receives it after storing and reading.
     fn told_again(error: &Error) -> Problem {
-        let kept = serde_json::to_vec(&ForwardFailure::of(error)).unwrap();
+        let kept = serde_json::to_vec(&ForwardFailure::from_error(error)).unwrap();
         let read: ForwardFailure = serde_json::from_slice(&kept).unwrap();
         Problem::from(&read.into_error().unwrap())
     }

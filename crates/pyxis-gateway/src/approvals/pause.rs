@@ -69,7 +69,7 @@ pub(crate) async fn store(
                 let twin =
                     approvals::find_pending_duplicate(&state.store, workspace, &dedupe, state.now()).await?;
                 let Some(twin) = twin else {
-                    records::refused(state, asked, &error);
+                    records::record_refusal(state, asked, &error);
                     return Err(error);
                 };
                 join(state, claim, &twin).await?;
@@ -115,7 +115,7 @@ async fn insert(
     // Checked before the workspace's secrets are opened. The exact check is in the transaction.
     refuse(approvals::limit_seen(&state.store, limits, &newcomer).await?)?;
     let redactor = Redactor::of_workspace(state, workspace, &[asked.credential.row.id]).await?;
-    let words = redactor.words(asked);
+    let words = redactor.redact_request(asked);
     let content_type = content_type(request).map(|text| redactor.text(text));
     let new = new_approval(state, asked, matched, request, dedupe, txn, &words);
     let new = NewApproval { kind, content_type, ..new };
@@ -127,13 +127,13 @@ async fn insert(
     let mut tx = state.store.begin().await?;
     refuse(approvals::agent_limit(&mut tx, limits, &newcomer).await?)?;
     approvals::insert(&mut tx, &new, sealed).await?;
-    let has_entry_point = EntryPoint::of(asked.head).is_some();
+    let has_entry_point = EntryPoint::from_request(asked.head).is_some();
     if has_entry_point && let Some(decided) = undelivered(state, &mut tx, workspace, dedupe).await? {
         drop(tx);
         join(state, claim, &decided).await?;
         return Ok(decided);
     }
-    let record = records::paused(state, asked, matched, txn, &words);
+    let record = records::pending_record(state, asked, matched, txn, &words);
     audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
     refuse(approvals::workspace_limit(&mut tx, limits, workspace, state.now()).await?)?;
     if let Some(claim) = claim {

@@ -108,7 +108,7 @@ impl ApprovalView {
     }
 
     /// Creates a view without headers and body.
-    fn of(row: ApprovalRow, votes: Vec<VoteRow>, redactor: &Redactor, target: &str) -> Self {
+    fn from_row(row: ApprovalRow, votes: Vec<VoteRow>, redactor: &Redactor, target: &str) -> Self {
         let shown = redactor.text(target);
         let mut view = Self {
             target_redacted: shown != target,
@@ -122,7 +122,7 @@ impl ApprovalView {
             row,
             votes,
         };
-        view.note(redactor, target.as_bytes());
+        view.set_body_text(redactor, target.as_bytes());
         // Rows from earlier versions contain the agent's original text.
         view.row.reason = view.row.reason.take().map(|reason| redactor.text(&reason));
         view
@@ -133,12 +133,13 @@ impl ApprovalView {
         self.content = content_fact(&self.row, &request).map(|fact| redactor.text(&fact));
         let StoredRequest { headers, body, .. } = request;
         for (name, value) in &headers {
-            self.note(redactor, name.as_str().as_bytes());
-            self.note(redactor, value.as_bytes());
+            self.set_body_text(redactor, name.as_str().as_bytes());
+            self.set_body_text(redactor, value.as_bytes());
         }
-        self.note(redactor, &body);
+        self.set_body_text(redactor, &body);
         if self.row.kind == ApprovalKind::Sign {
-            self.signing = signing::shown(&body).map(|shown| shown.map_text(|text| redactor.text(&text)));
+            self.signing =
+                signing::view_payload(&body).map(|shown| shown.map_text(|text| redactor.text(&text)));
         }
         self.headers = Some(redactor.headers(&headers));
         let shown = redactor.bytes(body.clone());
@@ -146,7 +147,7 @@ impl ApprovalView {
         self.body = Some(shown);
     }
 
-    fn note(&mut self, redactor: &Redactor, bytes: &[u8]) {
+    fn set_body_text(&mut self, redactor: &Redactor, bytes: &[u8]) {
         for name in redactor.found_in(bytes) {
             if !self.exposes.iter().any(|known| known == name) {
                 self.exposes.push(name.to_owned());
@@ -166,7 +167,7 @@ fn content_fact(row: &ApprovalRow, request: &StoredRequest) -> Option<String> {
         return None;
     }
     let target = Target::parse(&request.target).ok()?;
-    let seen = content::of(&request.headers, &target, &request.body);
+    let seen = content::build(&request.headers, &target, &request.body);
     match row.pattern.as_deref() {
         None => Some(policy::content::fact_without_rule(Method::parse(&row.method)?, &seen)),
         Some(text) => ContentRule::parse(text).ok().map(|rule| rule.fact(&seen)),
@@ -187,17 +188,17 @@ fn mark_of(row: &ApprovalRow, votes: usize) -> String {
 /// The stored row of a transaction, with its current state.
 pub async fn row(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalRow> {
     let found = approvals::find(&state.store, workspace, txn).await?;
-    expire::settle(state, found.ok_or(Error::not_found("transaction"))?).await
+    expire::expire_if_due(state, found.ok_or(Error::not_found("transaction"))?).await
 }
 
 /// The complete view of a transaction.
-pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalView> {
+pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalView> {
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
     let redactor = Redactor::of_workspace(state, workspace, &[row.credential_id]).await?;
     let target = target(state, &row)?;
     let request = request(state, &row).await?;
-    let mut view = ApprovalView::of(row, votes, &redactor, &target);
+    let mut view = ApprovalView::from_row(row, votes, &redactor, &target);
     if let Some(request) = request {
         view.show_request(&redactor, request);
     }
@@ -243,7 +244,7 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
         .map(|row| {
             let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();
             let target = target(state, &row)?;
-            Ok(ApprovalView::of(row, votes, &redactor, &target))
+            Ok(ApprovalView::from_row(row, votes, &redactor, &target))
         })
         .collect()
 }

@@ -34,7 +34,7 @@ pub enum Blocker {
 }
 
 /// Status of `approver`. `assigned` means that they have the Approve right on the credential.
-pub fn standing(
+pub fn viewer_status(
     approver: &Approver,
     assigned: bool,
     row: &ApprovalRow,
@@ -48,11 +48,11 @@ pub fn standing(
         _ if passkey_required(row, policy) => Some(Blocker::Passkey),
         _ => None,
     };
-    ViewerStatus { needed: needed(row, policy), bar }
+    ViewerStatus { needed: approvals_needed(row, policy), bar }
 }
 
 /// Number of approvals needed: the larger of the number at the pause and the policy's current number.
-pub fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
+pub fn approvals_needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
     let then = u32::try_from(row.min_approvals).unwrap_or(u32::MAX);
     policy.map_or(1, |policy| policy.min_approvals).max(then)
 }

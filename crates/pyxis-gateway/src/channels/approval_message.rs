@@ -95,14 +95,18 @@ impl Common {
 
 impl ApprovalMessage {
     /// The message as it should be now; `None` when there is nothing to tell any more.
-    pub(crate) async fn of(state: &State, message: &ChatMessageRow, common: &Common) -> Result<Option<Self>> {
-        let Some(seen) = seen(state, message).await? else { return Ok(None) };
+    pub(crate) async fn load(
+        state: &State,
+        message: &ChatMessageRow,
+        common: &Common,
+    ) -> Result<Option<Self>> {
+        let Some(seen) = load_view(state, message).await? else { return Ok(None) };
         let brand = brand::get(&state.store, message.workspace_id).await?;
         let row = &seen.row;
         let policy = voters::policy_of(&state.store, row.workspace_id, row.credential_id).await?;
         let (passkey, needed) = (
             viewer_status::passkey_required(row, policy.as_ref()),
-            viewer_status::needed(row, policy.as_ref()),
+            viewer_status::approvals_needed(row, policy.as_ref()),
         );
         let url = page(state, row);
         let grantable = !passkey && viewer_status::grantable(row, needed);
@@ -125,7 +129,8 @@ impl ApprovalMessage {
                 (false, false) => DecideIn::Page,
             };
             let link = (row.state == ApprovalState::Pending).then(|| format!("{}: {url}", place.way()));
-            let lines = [asked(&seen, &brand), told, after.clone(), link.into_iter().collect()].concat();
+            let lines =
+                [request_lines(&seen, &brand), told, after.clone(), link.into_iter().collect()].concat();
             (place, [lines, vec![SECURED_BY.to_owned()]].concat(), whole)
         };
         let (mut place, mut lines, mut whole) = compose(content(&seen));
@@ -170,17 +175,17 @@ impl ApprovalMessage {
     }
 }
 
-/// Where a transaction must be read before it is approved, if it waits and a message does not show enough of
-/// it: an old button or a typed reaction approves nothing unseen either.
+/// Where a pending transaction must be read before it is approved, if a message does not show enough of it. Nor
+/// does an old button or a typed reaction approve it unseen.
 pub(super) async fn must_be_read_at(state: &State, message: &ChatMessageRow) -> Result<Option<String>> {
-    let shown = ApprovalMessage::of(state, message, &Common::default()).await?;
+    let shown = ApprovalMessage::load(state, message, &Common::default()).await?;
     let unread = shown.filter(|shown| shown.state == ApprovalState::Pending && !shown.whole);
     Ok(unread.map(|shown| shown.url))
 }
 
 /// What a message is about; `None` when it is gone.
-async fn seen(state: &State, message: &ChatMessageRow) -> Result<Option<ApprovalView>> {
-    match view::one(state, message.workspace_id, message.txn_id).await {
+async fn load_view(state: &State, message: &ChatMessageRow) -> Result<Option<ApprovalView>> {
+    match view::load_view(state, message.workspace_id, message.txn_id).await {
         Err(crate::Error::NotFound(_)) => Ok(None),
         other => other.map(Some),
     }
@@ -191,7 +196,7 @@ fn page(state: &State, row: &ApprovalRow) -> String {
 }
 
 /// Who asks for what.
-fn asked(seen: &ApprovalView, brand: &Brand) -> Vec<String> {
+fn request_lines(seen: &ApprovalView, brand: &Brand) -> Vec<String> {
     let row = &seen.row;
     let name = brand.display_name.as_deref().unwrap_or(DEFAULT_NAME);
     let wish = match row.kind {
@@ -217,7 +222,7 @@ fn fits_in(lines: &[String], max: usize) -> bool {
 /// What is asked for, and whether that is enough to approve by: only what a message shows whole is.
 fn content(seen: &ApprovalView) -> (Vec<String>, bool) {
     let (lines, whole) = match seen.row.kind {
-        ApprovalKind::Sign => seen.signing.as_ref().map_or((Vec::new(), false), payload::told),
+        ApprovalKind::Sign => seen.signing.as_ref().map_or((Vec::new(), false), payload::payload_lines),
         ApprovalKind::Forward => forwarded(seen),
     };
     (lines, whole && seen.exposes.is_empty() && seen.row.reason.as_deref().is_none_or(fits))
@@ -268,7 +273,7 @@ async fn tally(
         return Ok(None);
     }
     let mut tx = state.store.begin().await?;
-    let given = voters::counted(&mut tx, &seen.row, policy, &seen.votes).await?.len();
+    let given = voters::counted_voters(&mut tx, &seen.row, policy, &seen.votes).await?.len();
     Ok(Some(format!("Approvals: {given} of {needed}")))
 }
 

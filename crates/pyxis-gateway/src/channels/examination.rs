@@ -61,7 +61,7 @@ async fn run(state: State, mut stop: Stop) {
 /// once it is usable.
 pub async fn tick(state: &State) -> Result<()> {
     for (platform, bot) in super::bots(state) {
-        let chats = state.chat_examinations.next(platform, named(state, platform).await?, CHATS);
+        let chats = state.chat_examinations.next(platform, configured_chats(state, platform).await?, CHATS);
         if chats.is_empty() {
             continue;
         }
@@ -71,13 +71,13 @@ pub async fn tick(state: &State) -> Result<()> {
             continue;
         }
         for (chat, health) in examine(state, &*bot, chats, ROUND).await {
-            settle(state, platform, &*bot, &chat, health).await?;
+            record_health(state, platform, &*bot, &chat, health).await?;
         }
     }
     Ok(())
 }
 
-async fn settle(
+async fn record_health(
     state: &State,
     platform: ChatPlatform,
     bot: &dyn ChatBot,
@@ -91,7 +91,7 @@ async fn settle(
         },
         health => health,
     };
-    let is_usable_again = state.chat_examinations.note(platform, chat, &health, state.now());
+    let is_usable_again = state.chat_examinations.record(platform, chat, &health, state.now());
     if is_usable_again && chat_messages::revive(&state.store, platform, chat, state.now()).await? > 0 {
         state.work.wake_chats(platform);
     }
@@ -99,7 +99,7 @@ async fn settle(
 }
 
 /// All chats of a platform that a workspace or a policy names.
-pub(crate) async fn named(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
+pub(crate) async fn configured_chats(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
     Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
 }
 

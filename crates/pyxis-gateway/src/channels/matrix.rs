@@ -32,7 +32,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     settings: settings::KEYS,
     connected_by: &["matrix_homeserver", "matrix_access_token"],
     read_settings: settings::read,
-    bot: |state| Some(Arc::new(Bot::of(state)?)),
+    bot: |state| Some(Arc::new(Bot::from_state(state)?)),
     routes: no_routes,
     page: PlatformPage {
         room_example: "!id:example.org",
@@ -59,14 +59,14 @@ struct Bot {
 
 impl Bot {
     /// The bot of the settings, if there is one.
-    fn of(state: &State) -> Option<Self> {
+    fn from_state(state: &State) -> Option<Self> {
         state.config.chats.get::<MatrixConfig>().cloned().map(|config| Self { config })
     }
 
     /// The id of a room, which the bot has joined when this returns.
-    async fn enter(&self, state: &State, room: &str) -> Result<String, DeliveryError> {
+    async fn join_room(&self, state: &State, room: &str) -> Result<String, DeliveryError> {
         let path = format!("join/{}", api::segment(room));
-        match self.post::<api::Joined>(state, &path, &json!({})).await {
+        match self.post::<api::JoinedRoom>(state, &path, &json!({})).await {
             Ok(joined) => Ok(joined.room_id),
             // Whether it is in the room already, the message will show.
             Err(DeliveryError::Refused(_)) if room.starts_with('!') => Ok(room.to_owned()),
@@ -84,7 +84,7 @@ impl Bot {
         content: &Value,
     ) -> Result<String, DeliveryError> {
         let path = format!("rooms/{}/send/{kind}/{}", api::segment(room), api::segment(key));
-        let sent: api::Sent = self.put(state, &path, content).await?;
+        let sent: api::SentEvent = self.put(state, &path, content).await?;
         Ok(sent.event_id)
     }
 }
@@ -97,7 +97,7 @@ impl ChatBot for Bot {
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            let room = self.enter(state, &message.chat).await?;
+            let room = self.join_room(state, &message.chat).await?;
             if let Some(to) = self.successor(state, &room).await? {
                 return Err(DeliveryError::Moved(to));
             }
@@ -117,7 +117,7 @@ impl ChatBot for Bot {
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let Ok(room) = self.enter(state, &message.chat).await else { return };
+            let Ok(room) = self.join_room(state, &message.chat).await else { return };
             for reaction in reactions(card) {
                 let relation =
                     json!({ "rel_type": "m.annotation", "event_id": message_ref, "key": reaction });
@@ -139,7 +139,7 @@ impl ChatBot for Bot {
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<()>> {
         Box::pin(async move {
-            let room = self.enter(state, &message.chat).await?;
+            let room = self.join_room(state, &message.chat).await?;
             let mut content = text(&format!("* {}", card.text()));
             content["m.new_content"] = self::content(card);
             content["m.relates_to"] = json!({ "rel_type": "m.replace", "event_id": message_ref });
@@ -170,7 +170,7 @@ impl ChatBot for Bot {
         room: &'a str,
         _to: &'a str,
     ) -> BoxFuture<'a, Result<Option<ChatHealth>>> {
-        Box::pin(room::follow(self, state, room))
+        Box::pin(room::follow_upgrade(self, state, room))
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) async fn configured(
 
 /// Changes every setting that names the chat `from` to `to`, with an audit record in each workspace. Where another node
 /// did that before, nothing is left to change.
-pub(super) async fn follow(state: &State, platform: ChatPlatform, from: &str, to: &str) -> Result<()> {
+pub(super) async fn rename_chat(state: &State, platform: ChatPlatform, from: &str, to: &str) -> Result<()> {
     if from == to {
         return Ok(());
     }
@@ -83,7 +83,7 @@ async fn follow_in(
         }
         changed.extend(credentials::find(&mut change.tx, workspace, id).await?.map(|row| row.name));
     }
-    let messages = chat_messages::moved(&mut change.tx, workspace, platform, (from, to), now).await?;
+    let messages = chat_messages::rename_chat(&mut change.tx, workspace, platform, (from, to), now).await?;
     if !default && changed.is_empty() && messages == 0 {
         return Ok(true);
     }

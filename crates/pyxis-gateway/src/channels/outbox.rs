@@ -114,7 +114,7 @@ async fn serve(
         )
         .await?);
     }
-    let Some(card) = ApprovalMessage::of(state, message, common).await? else {
+    let Some(card) = ApprovalMessage::load(state, message, common).await? else {
         return Ok(chat_messages::release_claim(store, message, None).await?);
     };
     let told = match &message.message_ref {
@@ -129,8 +129,8 @@ async fn serve(
     };
     match told {
         Ok(name) => {
-            chat_messages::shown(store, message, card.state, &name, state.now()).await?;
-            state.chat_examinations.works(platform, &message.chat);
+            chat_messages::record_shown(store, message, card.state, &name, state.now()).await?;
+            state.chat_examinations.clear_problem(platform, &message.chat);
             if message.message_ref.is_none() {
                 bot.add_reactions(state, message, &name, &card).await;
             }
@@ -148,7 +148,7 @@ async fn serve(
             tracing::warn!(platform = platform.as_str(), message = %message.id, why, "cannot show a message");
             chat_messages::failed(store, message, &why, next).await?;
         }
-        Err(DeliveryError::Moved(to)) => moves::follow(state, platform, &message.chat, &to).await?,
+        Err(DeliveryError::Moved(to)) => moves::rename_chat(state, platform, &message.chat, &to).await?,
         Err(DeliveryError::Refused(why)) => {
             tracing::warn!(platform = platform.as_str(), message = %message.id, why, "the platform refused a message");
             chat_messages::failed(store, message, &why, None).await?;

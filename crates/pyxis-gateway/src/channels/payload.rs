@@ -9,9 +9,9 @@ pub(super) const MARK: &str = "│ ";
 /// count.
 const ROOM: usize = 1500;
 
-/// The lines, and whether they are enough to decide by: they show everything as it is, and nothing in it asks
+/// The lines, and true if they are enough to decide by. Then they show everything as it is, and nothing in it asks
 /// for more care than a chat allows.
-pub(super) fn told(shown: &PayloadView) -> (Vec<String>, bool) {
+pub(super) fn payload_lines(shown: &PayloadView) -> (Vec<String>, bool) {
     let mut quote = Quote::default();
     for field in shown.fields() {
         let name = [field.path.as_str(), &field.r#type].join(" ");

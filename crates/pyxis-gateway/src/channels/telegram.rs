@@ -35,7 +35,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     settings: settings::KEYS,
     connected_by: &["telegram_bot_token"],
     read_settings: settings::read,
-    bot: |state| Some(Arc::new(Bot::of(state)?)),
+    bot: |state| Some(Arc::new(Bot::from_state(state)?)),
     routes,
     page: PlatformPage {
         room_example: "-1001234567890",
@@ -55,14 +55,14 @@ struct Bot {
 
 impl Bot {
     /// The bot of the settings, if there is one.
-    fn of(state: &State) -> Option<Self> {
+    fn from_state(state: &State) -> Option<Self> {
         state.config.chats.get::<TelegramConfig>().cloned().map(|config| Self { config })
     }
 }
 
 /// The webhook route exists only if it is used.
 fn routes(state: &State) -> Router<State> {
-    let by_webhook = Bot::of(state).is_some_and(|bot| bot.config.webhook_secret.is_some());
+    let by_webhook = Bot::from_state(state).is_some_and(|bot| bot.config.webhook_secret.is_some());
     if by_webhook { Router::new().route("/telegram/webhook", post(updates::webhook)) } else { Router::new() }
 }
 
@@ -116,7 +116,7 @@ impl ChatBot for Bot {
         to: &'a str,
     ) -> BoxFuture<'a, Result<Option<ChatHealth>>> {
         Box::pin(async move {
-            moves::follow(state, ChatPlatform::TELEGRAM, room, to).await?;
+            moves::rename_chat(state, ChatPlatform::TELEGRAM, room, to).await?;
             Ok(None)
         })
     }

@@ -32,7 +32,7 @@ pub(super) enum ClientLookup {
 /// Looks a client up by its id. May fetch its document.
 pub(super) async fn look_up(state: &State, client_id: &str) -> Result<ClientLookup> {
     if client_document::is_url(client_id) {
-        return Ok(match described(state, client_id).await {
+        return Ok(match fetch_client(state, client_id).await {
             Ok(client) => ClientLookup::Known(client),
             Err(refusal) => ClientLookup::Refused(refusal),
         });
@@ -45,7 +45,7 @@ pub(super) async fn look_up(state: &State, client_id: &str) -> Result<ClientLook
     })
 }
 
-async fn described(state: &State, client_id: &str) -> Result<OauthClient, ClientRefusal> {
+async fn fetch_client(state: &State, client_id: &str) -> Result<OauthClient, ClientRefusal> {
     let document = client_document::find(state, client_id).await?;
     Ok(OauthClient {
         id: client_id.to_owned(),

@@ -27,27 +27,27 @@ pub(super) async fn authenticate(
     if client_document::is_url(&id) {
         return match secret {
             None => Ok(id),
-            Some(_) => Err(refused("a client with a metadata document has no secret")),
+            Some(_) => Err(invalid_client("a client with a metadata document has no secret")),
         };
     }
-    let unknown = || refused("the client is not registered here; register it again");
+    let unknown = || invalid_client("the client is not registered here; register it again");
     let client = clients::find(&state.store, &id, state.now()).await?.ok_or_else(unknown)?;
     match (client.secret_hash, secret) {
         (None, None) => Ok(id),
-        (None, Some(_)) => Err(refused("the client is public and has no secret")),
-        (Some(_), None) => Err(refused("the client must send its secret")),
+        (None, Some(_)) => Err(invalid_client("the client is public and has no secret")),
+        (Some(_), None) => Err(invalid_client("the client must send its secret")),
         (Some(expected), Some(secret)) => {
             let sent = hex::encode(&key_hash(secret.expose()));
             if SecretString::new(expected).matches(sent.as_bytes()) {
                 Ok(id)
             } else {
-                Err(refused("wrong client secret"))
+                Err(invalid_client("wrong client secret"))
             }
         }
     }
 }
 
-fn refused(description: &'static str) -> OauthError {
+fn invalid_client(description: &'static str) -> OauthError {
     OauthError::new(OauthErrorCode::InvalidClient, description)
 }
 
@@ -56,11 +56,11 @@ fn presented(headers: &HeaderMap, form: &TokenForm) -> Result<(String, Option<Se
     let in_form = form.get("client_id").map(str::to_owned);
     let secret_in_form = form.get("client_secret").map(|secret| SecretString::new(secret.to_owned()));
     let Some(header) = headers.get(AUTHORIZATION) else {
-        let id = in_form.ok_or_else(|| refused("client_id is missing"))?;
+        let id = in_form.ok_or_else(|| invalid_client("client_id is missing"))?;
         return Ok((id, secret_in_form));
     };
     let (id, secret) = header.to_str().ok().and_then(basic).ok_or_else(|| {
-        refused("Authorization must be Basic with the client's id and secret, each form-encoded")
+        invalid_client("Authorization must be Basic with the client's id and secret, each form-encoded")
     })?;
     if secret_in_form.is_some() || in_form.is_some_and(|other| other != id) {
         return Err(OauthError::new(

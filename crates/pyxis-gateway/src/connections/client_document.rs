@@ -125,7 +125,7 @@ mod tests {
 
     const ID: &str = "https://client.example/oauth/client.json";
 
-    fn of(document: &Value) -> Result<ClientDocument, ClientRefusal> {
+    fn document_of(document: &Value) -> Result<ClientDocument, ClientRefusal> {
         read(ID, "client.example", document.to_string().as_bytes())
     }
 
@@ -153,7 +153,7 @@ mod tests {
     fn a_document_must_name_its_own_url_and_a_public_client() {
         let good =
             json!({"client_id": ID, "client_name": "Claude", "redirect_uris": ["https://a.example/cb"]});
-        assert_eq!(of(&good).unwrap().name, "Claude");
+        assert_eq!(document_of(&good).unwrap().name, "Claude");
         for (member, value) in [
             ("client_id", json!("https://client.example/other.json")),
             ("client_id", json!(null)),
@@ -164,7 +164,7 @@ mod tests {
         ] {
             let mut bad = good.clone();
             bad[member] = value;
-            assert!(of(&bad).is_err(), "{bad}");
+            assert!(document_of(&bad).is_err(), "{bad}");
         }
     }
 
@@ -172,7 +172,7 @@ mod tests {
     fn redirect_uris_that_are_not_accepted_are_left_out() {
         let document =
             json!({"client_id": ID, "redirect_uris": ["javascript:alert(1)", "https://a.example/cb"]});
-        let document = of(&document).unwrap();
+        let document = document_of(&document).unwrap();
         assert_eq!((document.name.as_str(), document.redirect_uris.len()), ("client.example", 1));
     }
 }

@@ -62,8 +62,8 @@ pub struct AuthorizationRequest {
 pub enum RefusedAuthorization {
     /// The client or its redirect URI is not trusted. The person is told, and nothing is sent anywhere.
     Untrusted(String),
-    /// The client made a mistake. It is told only if the person decides so: anyone can be a client, and a redirect without
-    /// a person's choice could lead to any page (RFC 9700, section 4.11.2).
+    /// The client made a mistake. It is told only if the person decides so. Anyone can be a client, and a redirect
+    /// without a person's choice could lead to any page (RFC 9700, section 4.11.2).
     Invalid {
         /// Mistake, as the end of a sentence.
         reason: String,
@@ -105,7 +105,7 @@ pub async fn validate(
         Err(error) => Err(RefusedAuthorization::Invalid {
             reason: format!("its request is invalid: {}", error.description),
             destination: request.redirect_uri.destination(),
-            url: request.refused(&state.config, &error),
+            url: request.error_redirect(&state.config, &error),
         }),
     })
 }
@@ -149,7 +149,7 @@ impl AuthorizationRequest {
         self.respond(config, &[("error", "access_denied"), ("error_description", "the person refused")])
     }
 
-    fn refused(&self, config: &Config, error: &OauthError) -> String {
+    fn error_redirect(&self, config: &Config, error: &OauthError) -> String {
         self.respond(config, &[("error", error.code.code()), ("error_description", &error.description)])
     }
 

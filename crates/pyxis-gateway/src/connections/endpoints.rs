@@ -46,7 +46,7 @@ pub fn router(state: State) -> Router {
 
 /// The `Allow` header comes from the route.
 async fn refuse_method() -> Problem {
-    Problem::of(
+    Problem::from_kind(
         kinds::METHOD_NOT_ALLOWED,
         "method not allowed; the Allow header lists the methods of this path",
     )

@@ -64,8 +64,8 @@ pub(super) async fn issue(state: &State, client_id: &str, form: &TokenForm) -> R
     }
 }
 
-/// Exchanges an authorization code. A code that comes again, from the client that it was issued to, ends the
-/// connection that it opened: one of the two was a thief.
+/// Exchanges an authorization code. A code that its client sends again ends the connection that it opened. One of
+/// the two senders was a thief.
 async fn exchange(state: &State, client_id: &str, form: &TokenForm) -> Result<Value, OauthError> {
     let unknown = || invalid_grant("the code is unknown, expired or was issued to another client");
     let code_hash = hash(form.required("code")?);
@@ -82,7 +82,7 @@ async fn exchange(state: &State, client_id: &str, form: &TokenForm) -> Result<Va
     }
     let now = state.now();
     let mut tx = state.store.begin().await?;
-    if !codes::take(&mut tx, code.workspace_id, &code_hash, now).await? {
+    if !codes::consume(&mut tx, code.workspace_id, &code_hash, now).await? {
         drop(tx);
         let used = codes::find(&state.store, &code_hash).await?.is_some_and(|code| code.used_at.is_some());
         return if used {
@@ -133,7 +133,7 @@ async fn refresh(state: &State, client_id: &str, form: &TokenForm) -> Result<Val
         return Err(unknown());
     }
     let mut tx = state.store.begin().await?;
-    if !tokens::take(&mut tx, connection.workspace_id, &token_hash, now).await? {
+    if !tokens::consume(&mut tx, connection.workspace_id, &token_hash, now).await? {
         drop(tx);
         return exchanged_before(state, client_id, refresh_token).await;
     }

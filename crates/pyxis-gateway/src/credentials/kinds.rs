@@ -46,13 +46,13 @@ pub(crate) trait Behavior: Sync {
     fn check(&self, secret: &SecretValue) -> Result<()>;
 
     /// Adds what of the stored secret must not come back, in the form in which it goes out.
-    fn seek(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
         seek_parts(secret, is_secret, sought);
     }
 
     /// Parts of a secret that are too short to be searched for in responses, as inputs name them.
     fn short_parts(&self, secret: &SecretValue, is_secret: fn(&str) -> bool) -> Vec<String> {
-        short(secret.named().filter(|(name, _)| is_secret(name)))
+        short(secret.named_parts().filter(|(name, _)| is_secret(name)))
     }
 
     /// Puts the secret into the headers; or into path and query, whose new wire form is then returned.
@@ -102,7 +102,7 @@ pub(crate) struct Attached {
 }
 
 /// The behavior of a configuration's kind.
-pub(crate) fn of(auth: &Auth) -> &dyn Behavior {
+pub(crate) fn behavior(auth: &Auth) -> &dyn Behavior {
     match auth {
         Auth::Bearer(kind) => kind,
         Auth::Header(kind) => kind,
@@ -122,25 +122,25 @@ pub(crate) fn of(auth: &Auth) -> &dyn Behavior {
 }
 
 /// What the stored secret alone says. Without `auth` it is the token of a sidecar, which is told nothing else.
-pub(crate) fn sought(auth: Option<&Auth>, secret: &SecretValue) -> Sought {
+pub(crate) fn collect_from_secret(auth: Option<&Auth>, secret: &SecretValue) -> Sought {
     let mut sought = Sought::default();
     match (auth, secret.text()) {
-        (Some(auth), _) => of(auth).seek(secret, auth.kind().is_secret, &mut sought),
-        (None, Some(token)) => bearer::seek(token, &mut sought),
+        (Some(auth), _) => behavior(auth).collect_secrets(secret, auth.kind().is_secret, &mut sought),
+        (None, Some(token)) => bearer::collect_token(token, &mut sought),
         (None, None) => {}
     }
     sought
 }
 
 fn seek_parts(secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
-    secret.named().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| sought.add(value));
+    secret.named_parts().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| sought.add(value));
 }
 
 /// Parts of a secret that are too short to be searched for in responses.
 pub(crate) fn short_parts(auth: Option<&Auth>, secret: &SecretValue) -> Vec<String> {
     match auth {
-        Some(auth) => of(auth).short_parts(secret, auth.kind().is_secret),
-        None => short(secret.named()),
+        Some(auth) => behavior(auth).short_parts(secret, auth.kind().is_secret),
+        None => short(secret.named_parts()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! MCP servers behind credentials (`docs/decisions/0015-call-tools-of-mcp-servers-as-forward-requests.md`): the list of
 //! their tools, and the headers of a call.
 //!
-//! A server is asked with the credential's secret, under its allowed hosts, the egress guard and the deny rules of its
-//! policy, and on the audit trail. A call to a tool is a request to `/forward` like any other.
+//! A server is asked with the credential's secret. Its allowed hosts, the egress guard and its policy's deny rules
+//! apply, and the audit trail records it. A call to a tool is a request to `/forward` like any other.
 
 mod exchange;
 pub mod message;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::actor::ActorId;
-use pyxis_core::policy::Verdict;
+use pyxis_core::policy::PolicyVerdict;
 use pyxis_core::target::Target;
 use pyxis_store::mcp_tools::{self, McpToolRow};
 
@@ -103,7 +103,7 @@ async fn server(
     {
         return known.answer.clone().map_err(|why| Error::Upstream(why.into()));
     }
-    let outcome = tokio::time::timeout(ASKING, ask(state, credential, url, asker)).await;
+    let outcome = tokio::time::timeout(ASKING, fetch_tools(state, credential, url, asker)).await;
     let answer = match outcome.unwrap_or(Err(Error::UpstreamTimeout)) {
         Ok(tools) => {
             record(state, credential, &tools).await?;
@@ -116,7 +116,7 @@ async fn server(
     answer
 }
 
-async fn ask(
+async fn fetch_tools(
     state: &State,
     credential: &ResolvedCredential,
     url: &str,
@@ -125,7 +125,7 @@ async fn ask(
     let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     authorize::check_allowed_hosts(credential, &target)?;
     let decision = authorize::decide(credential, pyxis_core::policy::Method::Post, &target);
-    if decision.verdict == Verdict::Deny {
+    if decision.verdict == PolicyVerdict::Deny {
         return Err(Error::DeniedByPolicy { pattern: decision.pattern.map(str::to_owned) });
     }
     state.net.check(&authorize::host_port(&target)).await?;

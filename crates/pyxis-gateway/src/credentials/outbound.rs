@@ -174,8 +174,8 @@ async fn send(
     }
 }
 
-/// The way out. A sidecar is the operator's own, so that it may be on a private network; who manages another workspace
-/// need not be the operator, and must not reach these by naming one.
+/// The way out. A sidecar is the operator's own, so it may be on a private network. A manager of another workspace
+/// need not be the operator, and must not reach it by naming it.
 async fn client<'a>(state: &'a State, credential: &ResolvedCredential) -> Result<&'a pyxis_net::Client> {
     let is_sidecar = credential.row.connector == Connector::Sidecar;
     if is_sidecar && workspaces::is_first(&state.store, credential.row.workspace_id).await? {
@@ -186,7 +186,9 @@ async fn client<'a>(state: &'a State, credential: &ResolvedCredential) -> Result
 
 /// What finds the secret, made once for requests that run at the same time.
 pub(crate) fn needles(credential: &ResolvedCredential, opened: &DecryptedSecret) -> Arc<Needles> {
-    opened.needles(|secret| kinds::sought(credential.auth.as_ref(), secret).needles(&credential.row.name))
+    opened.needles(|secret| {
+        kinds::collect_from_secret(credential.auth.as_ref(), secret).needles(&credential.row.name)
+    })
 }
 
 fn prepare(
@@ -198,7 +200,7 @@ fn prepare(
     let row = &outbound.credential.row;
     if let (Some(auth), Some(secret)) = (&outbound.credential.auth, secret) {
         let wire = outbound.target.wire();
-        let changed = kinds::of(auth).put(secret, &mut headers, wire)?;
+        let changed = kinds::behavior(auth).put(secret, &mut headers, wire)?;
         let wire = changed.as_ref().map_or(wire, |wire| wire.as_str());
         let url = Zeroizing::new(format!("{}{wire}", outbound.target.origin()));
         return wire_request(outbound.method, &url, headers, body);
@@ -222,8 +224,8 @@ fn wire_request(
     Ok(request)
 }
 
-/// A failure that the sidecar itself made is one of the proxy's: an agent must be able to tell it from an
-/// answer of the API. The sidecar removes the API's own `PX-Error`.
+/// A failure that the sidecar itself made is one of the proxy's. An agent must be able to tell it from an answer
+/// of the API. The sidecar removes the API's own `PX-Error`.
 fn refuse_failed(status: StatusCode, answer: &HeaderMap) -> Result<()> {
     match answer.get(PX_ERROR).map(HeaderValue::as_bytes) {
         None => Ok(()),

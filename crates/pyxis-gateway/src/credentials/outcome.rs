@@ -41,7 +41,7 @@ impl AuditSpan {
     }
 
     /// Records the arrival of the response head.
-    pub(crate) fn answered(&mut self, status: StatusCode) {
+    pub(crate) fn record_head(&mut self, status: StatusCode) {
         self.facts.status = Some(status);
         self.facts.head_micros = Some(micros(self.started));
     }

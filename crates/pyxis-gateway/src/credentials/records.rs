@@ -49,7 +49,7 @@ impl<'a> ForwardDetail<'a> {
         pattern: Option<&'a str>,
         words: &'a RedactedRequest,
     ) -> Self {
-        let entry_point = EntryPoint::of(asked.head);
+        let entry_point = EntryPoint::from_request(asked.head);
         Self {
             target: &words.route,
             rule,
@@ -131,26 +131,26 @@ pub(crate) fn listing(
 }
 
 /// A request that now waits for a human.
-pub(crate) fn paused(
+pub(crate) fn pending_record(
     state: &State,
     asked: &ValidatedRequest<'_>,
     matched: &Matched,
     txn: TxnId,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = of(state.now(), asked, "pending", matched, words);
+    let mut record = build(state.now(), asked, "pending", matched, words);
     record.txn_id = Some(txn);
     state.metrics().paused.increment(1);
     record
 }
 
 /// A request that was refused; recorded, but not waited for: nothing was sent.
-pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error) {
+pub(crate) fn record_refusal(state: &State, asked: &ValidatedRequest<'_>, error: &Error) {
     let (decision, pattern) = match error {
         Error::DeniedByPolicy { pattern } => ("denied", pattern.clone()),
         _ => ("refused", None),
     };
-    let words = Redactor::of_credential(&state.keyring, asked).words(asked);
+    let words = Redactor::of_credential(&state.keyring, asked).redact_request(asked);
     let mut record = base(state.now(), asked, decision, &words);
     record.detail = json(&ForwardDetail::new(asked, error.code(), pattern.as_deref(), &words));
     state.metrics().refused.increment(1);
@@ -205,7 +205,7 @@ pub(crate) fn outcome(
 }
 
 /// The outcome of a request whose node died before it could record one.
-pub(crate) fn lost(now: UnixMillis, sent: &AuditRow) -> AuditRecord {
+pub(crate) fn outcome_unknown(now: UnixMillis, sent: &AuditRow) -> AuditRecord {
     let mut record = AuditRecord::new(now, AuditEvent::RequestCompleted);
     record.workspace_id = sent.record.workspace_id;
     record.actor = ActorId::System;
@@ -214,7 +214,7 @@ pub(crate) fn lost(now: UnixMillis, sent: &AuditRow) -> AuditRecord {
     record
 }
 
-fn of(
+fn build(
     now: UnixMillis,
     asked: &ValidatedRequest<'_>,
     decision: &'static str,

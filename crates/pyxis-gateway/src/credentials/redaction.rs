@@ -56,7 +56,7 @@ impl Redactor {
         }
         let Some(opened) = credential.open(keyring).ok().flatten() else { return Self::default() };
         let needles = if auth.is_derived() {
-            Arc::new(kinds::sought(Some(auth), opened.secret()).needles(&credential.row.name))
+            Arc::new(kinds::collect_from_secret(Some(auth), opened.secret()).needles(&credential.row.name))
         } else {
             outbound::needles(credential, &opened)
         };
@@ -64,7 +64,7 @@ impl Redactor {
     }
 
     /// Of a workspace, for requests that wait for a person and for what people write; `own` are the credentials of
-    /// what is shown, which are looked for first. Tokens that were fetched with a credential are looked for too.
+    /// what is shown. These are searched first. Tokens that were fetched with a credential are looked for too.
     pub(crate) async fn of_workspace(
         state: &State,
         workspace: WorkspaceId,
@@ -129,7 +129,7 @@ impl Redactor {
     }
 
     /// What is written down of a request.
-    pub(crate) fn words(&self, asked: &ValidatedRequest<'_>) -> RedactedRequest {
+    pub(crate) fn redact_request(&self, asked: &ValidatedRequest<'_>) -> RedactedRequest {
         RedactedRequest {
             route: self.text(&asked.target.route()),
             host: self.text(&asked.target.authority()),
@@ -149,7 +149,7 @@ impl Redactor {
 async fn needles(state: &State, credential: &ResolvedCredential) -> Result<Option<Arc<Needles>>> {
     // One that was sealed under a key that is gone must not keep requests of others from waiting.
     let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Ok(None) };
-    let mut sought = kinds::sought(credential.auth.as_ref(), opened.secret());
+    let mut sought = kinds::collect_from_secret(credential.auth.as_ref(), opened.secret());
     for token in tokens::stored_tokens(state, credential, opened.secret()).await? {
         sought.add(&token);
     }

@@ -22,7 +22,7 @@ pub use pyxis_signing::payload::{Format, Hash};
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The key that a credential is.
-pub(crate) fn described(credential: &ResolvedCredential) -> Result<&Described> {
+pub(crate) fn signing_key(credential: &ResolvedCredential) -> Result<&Described> {
     match &credential.auth {
         Some(Auth::SigningKey(key)) => Ok(key),
         _ => Err(Error::InvalidHeader {
@@ -56,7 +56,7 @@ pub(crate) fn carry_out(
     credential: &ResolvedCredential,
     body: &Bytes,
 ) -> Result<StoredResponse> {
-    let described = described(credential)?;
+    let described = signing_key(credential)?;
     let prepared = read(body)?.prepare(described.algorithm)?;
     let opened = credential.open_needed(keyring)?;
     let key = signing_keys::open(described.algorithm, opened.secret())?;
@@ -125,7 +125,7 @@ const BLIND: &str = "Only a hash is shown, so the signed content is unknown. App
 const OPAQUE: &str = "The payload is not text. Find out what these bytes mean before you approve.";
 
 /// What a stored request asks to have signed; `None` if it no longer reads.
-pub fn shown(body: &[u8]) -> Option<PayloadView> {
+pub fn view_payload(body: &[u8]) -> Option<PayloadView> {
     let asked: SignRequest = serde_json::from_slice(body).ok()?;
     let prepared = asked.prepare(asked.algorithm).ok()?;
     let mut shown = PayloadView {

@@ -1,8 +1,8 @@
 //! The strings that answers are searched for: a secret, and each form of it that goes out.
 //!
-//! An API can only give back what it was sent. So what is attached to a request is looked for as it was
-//! attached: the base64 of a basic pair, the percent-encoded value of a parameter, a signature. The encodings
-//! of each string are the business of [`pyxis_scrub`].
+//! An API can only give back what it was sent. So a response is searched for everything in the form in which it
+//! was attached. Examples are the base64 of a basic pair, the percent-encoded value of a parameter, and a
+//! signature. The encodings of each string are the business of [`pyxis_scrub`].
 
 use percent_encoding::percent_decode_str;
 use pyxis_scrub::Needles;
@@ -60,7 +60,7 @@ impl Sought {
     }
 
     #[cfg(test)]
-    pub(crate) fn texts(&self) -> Vec<String> {
+    pub(crate) fn into_texts(&self) -> Vec<String> {
         self.0.iter().map(|text| text.to_string()).collect()
     }
 

@@ -23,7 +23,7 @@ use crate::runtime::state::State;
 
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
-/// Longest life that is believed.
+/// Longest accepted lifetime.
 const MAX_LIFE: u64 = 366 * 24 * 3600;
 /// Longest scope that is kept, in bytes.
 const MAX_SCOPE: usize = 4096;
@@ -61,8 +61,8 @@ pub(crate) struct TokenRefusal {
 }
 
 impl TokenRefusal {
-    /// True if the provider says that what it granted is no longer good: by the RFC, by `OpenID` Connect for
-    /// a person who withdrew their consent, and in words of GitHub's and Slack's own.
+    /// True if the provider says that what it granted is no longer good. It may say so by the RFC, by `OpenID`
+    /// Connect for a person who withdrew their consent, or in GitHub's and Slack's own words.
     pub(crate) fn ends_the_connection(&self) -> bool {
         matches!(
             self.code.as_str(),
@@ -131,9 +131,9 @@ impl From<TokenError> for Error {
 }
 
 /// The form that is posted; wiped when dropped.
-pub(crate) struct Form(Zeroizing<String>);
+pub(crate) struct TokenRequestBody(Zeroizing<String>);
 
-impl Form {
+impl TokenRequestBody {
     pub(crate) fn new(grant_type: &str) -> Self {
         let mut form = Self(Zeroizing::new(String::with_capacity(512)));
         form.add("grant_type", grant_type);
@@ -169,11 +169,11 @@ pub(crate) async fn client_credentials(
     source: &TokenSource,
     secret: &SecretValue,
 ) -> Result<GrantedToken, TokenError> {
-    let mut form = Form::new("client_credentials");
+    let mut form = TokenRequestBody::new("client_credentials");
     form.add_some("scope", source.scope.as_deref());
     form.add_some("audience", source.audience.as_deref());
     let authorization = identify(source.client_auth, secret, &mut form)?;
-    ask(state, &source.token_url, form, authorization).await
+    request_token(state, &source.token_url, form, authorization).await
 }
 
 /// RFC 6749, section 6.
@@ -183,11 +183,11 @@ pub(crate) async fn refresh(
     secret: &SecretValue,
     refresh_token: &str,
 ) -> Result<GrantedToken, TokenError> {
-    let mut form = Form::new("refresh_token");
+    let mut form = TokenRequestBody::new("refresh_token");
     form.add("refresh_token", refresh_token);
     // Without a scope it is the one that was granted, which may be less than was asked for.
     let authorization = identify(account.client_auth, secret, &mut form)?;
-    ask(state, &account.token_url, form, authorization).await
+    request_token(state, &account.token_url, form, authorization).await
 }
 
 /// Section 4.1.3, with the proof of RFC 7636.
@@ -199,17 +199,21 @@ pub(crate) async fn code(
     verifier: &str,
     redirect_uri: &str,
 ) -> Result<GrantedToken, TokenError> {
-    let mut form = Form::new("authorization_code");
+    let mut form = TokenRequestBody::new("authorization_code");
     form.add("code", code);
     form.add("redirect_uri", redirect_uri);
     form.add("code_verifier", verifier);
     let authorization = identify(account.client_auth, secret, &mut form)?;
-    ask(state, &account.token_url, form, authorization).await
+    request_token(state, &account.token_url, form, authorization).await
 }
 
 /// The client says who it is: in the form, or in the returned header. Without a secret it is a public
 /// client and says its id in the form.
-fn identify(how: ClientAuth, secret: &SecretValue, form: &mut Form) -> Result<Option<HeaderValue>> {
+fn identify(
+    how: ClientAuth,
+    secret: &SecretValue,
+    form: &mut TokenRequestBody,
+) -> Result<Option<HeaderValue>> {
     let id = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is required"))?;
     let password = secret.field("client_secret").filter(|text| !text.is_empty());
     match (how, password) {
@@ -229,10 +233,10 @@ fn identify(how: ClientAuth, secret: &SecretValue, form: &mut Form) -> Result<Op
 }
 
 /// Posts a form to a token endpoint.
-pub(crate) async fn ask(
+pub(crate) async fn request_token(
     state: &State,
     url: &str,
-    form: Form,
+    form: TokenRequestBody,
     authorization: Option<HeaderValue>,
 ) -> Result<GrantedToken, TokenError> {
     let mut request = Request::new(pyxis_net::body::full(form.0.as_bytes().to_vec()));

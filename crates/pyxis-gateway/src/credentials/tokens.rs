@@ -1,8 +1,8 @@
-//! Access tokens that are fetched with a credential (OAuth 2.0): kept to their end, fetched by one
+//! Access tokens that are fetched with a credential (OAuth 2.0). They are kept to their end, and fetched by one
 //! request at a time, on one node at a time.
 //!
-//! A refresh token may be good for one use only. So only the node that holds the credential's lease asks
-//! for a new token, and what it gets is in the store before anything is sent with it.
+//! A refresh token may be good for one use only. So only the node that holds the credential's lease asks for a new
+//! token. The token is stored before anything is sent with it.
 
 pub mod connect;
 
@@ -40,9 +40,9 @@ const CONNECT: &str = "the credential's account must be connected again";
 
 const ACCESS_TOKEN: &str = "access_token";
 const REFRESH_TOKEN: &str = "refresh_token";
-/// Beside the tokens: digest of the configuration that they were fetched under.
+/// Stored with the tokens: digest of the configuration that they were fetched under.
 const BASIS: &str = "basis";
-/// Beside the tokens: what gave them, the only endpoint that the refresh token is sent to.
+/// Stored with the tokens: their source, the only endpoint that the refresh token is sent to.
 const ENDPOINT: &str = "endpoint";
 
 /// A credential with its secret, for as long as a token is fetched with it.
@@ -76,7 +76,7 @@ impl TokenRequest {
     }
 
     /// What is stored for this version of the secret and this endpoint.
-    async fn kept(&self, state: &State) -> Result<Option<(TokenRow, SecretValue)>> {
+    async fn load_stored(&self, state: &State) -> Result<Option<(TokenRow, SecretValue)>> {
         let row = &self.row;
         let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
         let Some(found) = found.filter(|found| found.credential_version == row.version) else {
@@ -102,8 +102,8 @@ pub(crate) async fn token(
         return Ok(fresh.token.clone());
     }
     let (state, subject) = (state.clone(), TokenRequest::new(credential, secret));
-    // On its own, and with the lock: an agent that hangs up must neither lose a refresh token that was just
-    // rotated, nor let the next request use the one before it a second time.
+    // On its own, and with the lock. An agent that hangs up must not lose a refresh token that was just rotated.
+    // Nor may the next request use the previous one again.
     let fetching = tokio::spawn(async move {
         let fresh = shared(&state, &subject).await?;
         let token = fresh.token.clone();
@@ -124,7 +124,7 @@ pub(crate) async fn stored_tokens(
         return Ok(Vec::new());
     }
     // Those that no longer read cannot be used either.
-    let Ok(Some((_, kept))) = subject.kept(state).await else { return Ok(Vec::new()) };
+    let Ok(Some((_, kept))) = subject.load_stored(state).await else { return Ok(Vec::new()) };
     let tokens = [ACCESS_TOKEN, REFRESH_TOKEN].into_iter().filter_map(|name| kept.field(name));
     Ok(tokens.map(|token| Zeroizing::new(token.to_owned())).collect())
 }
@@ -147,7 +147,7 @@ async fn shared(state: &State, credential: &TokenRequest) -> Result<Fresh> {
     let name = format!("token {}", credential.row.id);
     let deadline = tokio::time::Instant::now() + LEASE;
     loop {
-        if let Some(fresh) = stored(state, credential).await?.and_then(|found| found.fresh) {
+        if let Some(fresh) = load_token(state, credential).await?.and_then(|found| found.fresh) {
             return Ok(fresh);
         }
         let now = state.now();
@@ -176,9 +176,9 @@ struct StoredGrant {
     granted_scope: Option<String>,
 }
 
-async fn stored(state: &State, credential: &TokenRequest) -> Result<Option<StoredToken>> {
+async fn load_token(state: &State, credential: &TokenRequest) -> Result<Option<StoredToken>> {
     let row = &credential.row;
-    let Some((found, kept)) = credential.kept(state).await? else { return Ok(None) };
+    let Some((found, kept)) = credential.load_stored(state).await? else { return Ok(None) };
     if found.problem.as_deref() == Some(REAUTHORIZE) {
         return Err(reauthorize(&state.config, credential));
     }
@@ -198,7 +198,7 @@ async fn stored(state: &State, credential: &TokenRequest) -> Result<Option<Store
 /// Fetches a token, with the lease held, and stores it.
 async fn renew(state: &State, credential: &TokenRequest) -> Result<Fresh> {
     // Another node may have been faster, and may have used the refresh token up.
-    let before = stored(state, credential).await?;
+    let before = load_token(state, credential).await?;
     let before = match before {
         Some(StoredToken { fresh: Some(fresh), .. }) => return Ok(fresh),
         // Without a refresh token the provider gave none: the one of the secret is of a connection before.
@@ -247,7 +247,7 @@ async fn fetch(
     if is_connected(credential) && refresh_token.is_none() {
         return Err(TokenError::Error(reauthorize(&state.config, credential)));
     }
-    kinds::of(auth).fetch(state, &credential.secret, refresh_token.unwrap_or_default()).await
+    kinds::behavior(auth).fetch(state, &credential.secret, refresh_token.unwrap_or_default()).await
 }
 
 fn is_connected(credential: &TokenRequest) -> bool {

@@ -25,7 +25,7 @@ pub enum LostAnswer {
 impl LostAnswer {
     /// The reason for a request that must not be repeated. `None` if nothing was sent or the method is safe (RFC 9110,
     /// section 9.2.1).
-    pub(crate) fn of(error: &pyxis_net::Error, method: Method) -> Option<Self> {
+    pub(crate) fn from_error(error: &pyxis_net::Error, method: Method) -> Option<Self> {
         use pyxis_net::Error as E;
         if method.is_safe() || !error.was_sent() {
             return None;
@@ -91,14 +91,18 @@ mod tests {
     fn only_what_was_sent_with_a_method_that_changes_things_may_have_happened() {
         for &method in Method::ALL {
             let changes = !matches!(method, Method::Get | Method::Head | Method::Options);
-            assert_eq!(LostAnswer::of(&closed(true), method).is_some(), changes, "{method}");
-            assert_eq!(LostAnswer::of(&E::Timeout(Wait::FirstByte), method).is_some(), changes, "{method}");
-            assert_eq!(LostAnswer::of(&closed(false), method), None, "{method}");
-            assert_eq!(LostAnswer::of(&E::Timeout(Wait::Connect), method), None, "{method}");
+            assert_eq!(LostAnswer::from_error(&closed(true), method).is_some(), changes, "{method}");
+            assert_eq!(
+                LostAnswer::from_error(&E::Timeout(Wait::FirstByte), method).is_some(),
+                changes,
+                "{method}"
+            );
+            assert_eq!(LostAnswer::from_error(&closed(false), method), None, "{method}");
+            assert_eq!(LostAnswer::from_error(&E::Timeout(Wait::Connect), method), None, "{method}");
             let refused = E::Connect(Arc::new(std::io::Error::other("refused")));
-            assert_eq!(LostAnswer::of(&refused, method), None, "{method}");
+            assert_eq!(LostAnswer::from_error(&refused, method), None, "{method}");
             let unprocessed = E::Unprocessed(Arc::new(std::io::Error::other("refused")));
-            assert_eq!(LostAnswer::of(&unprocessed, method), None, "{method}");
+            assert_eq!(LostAnswer::from_error(&unprocessed, method), None, "{method}");
         }
     }
 
@@ -106,10 +110,10 @@ mod tests {
     fn a_host_that_answered_unreadably_is_not_said_to_have_closed_the_connection() {
         let garbled = E::Protocol(Arc::new(std::io::Error::other("garbled")));
         for error in [garbled, E::HeadTooLarge, E::TooLarge { max: 1 }] {
-            assert_eq!(LostAnswer::of(&error, Method::Post), Some(LostAnswer::Unreadable), "{error}");
+            assert_eq!(LostAnswer::from_error(&error, Method::Post), Some(LostAnswer::Unreadable), "{error}");
         }
-        assert_eq!(LostAnswer::of(&closed(true), Method::Post), Some(LostAnswer::Closed));
+        assert_eq!(LostAnswer::from_error(&closed(true), Method::Post), Some(LostAnswer::Closed));
         let own = E::RequestBody(Arc::new(std::io::Error::other("own")));
-        assert_eq!(LostAnswer::of(&own, Method::Post), None);
+        assert_eq!(LostAnswer::from_error(&own, Method::Post), None);
     }
 }

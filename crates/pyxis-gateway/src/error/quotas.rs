@@ -28,9 +28,9 @@ pub(super) fn websockets(max: u32, said: String) -> Problem {
 }
 
 fn refusal(quota: &'static str, limit: i64, said: String, action: &'static str) -> Problem {
-    Problem::of(kinds::QUOTA_EXCEEDED, said)
-        .with("quota", quota)
-        .with("limit", limit)
+    Problem::from_kind(kinds::QUOTA_EXCEEDED, said)
+        .with_member("quota", quota)
+        .with_member("limit", limit)
         .with_header(RETRY_AFTER, HeaderValue::from_static("60"))
-        .with("agent_action", action)
+        .with_member("agent_action", action)
 }

@@ -6,7 +6,7 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use pyxis_core::approval_mode::ApprovalMode;
-use pyxis_core::policy::{Method, Verdict};
+use pyxis_core::policy::{Method, PolicyVerdict};
 use pyxis_core::target::Target;
 use pyxis_http::Json;
 use pyxis_http::openapi::Name;
@@ -162,9 +162,9 @@ fn by_method(credential: &ResolvedCredential, mode: ApprovalMode, method: Method
         policy.compile()
     });
     match pyxis_core::policy::evaluate(methods_only.as_ref(), mode, method, &target).verdict {
-        Verdict::AutoApprove => "proceeds",
-        Verdict::RequireApproval => "pauses",
-        Verdict::Deny => "denied",
+        PolicyVerdict::AutoApprove => "proceeds",
+        PolicyVerdict::RequireApproval => "pauses",
+        PolicyVerdict::Deny => "denied",
     }
 }
 

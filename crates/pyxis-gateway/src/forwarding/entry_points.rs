@@ -30,8 +30,11 @@ pub struct AgentIdentity {
 ///
 /// Only the MCP server calls this, so that an access token is good there and nowhere else.
 pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> {
-    let (key, connected_program) =
-        if is_access_token(bearer) { of_token(state, bearer).await? } else { (CallerKey::of(bearer), None) };
+    let (key, connected_program) = if is_access_token(bearer) {
+        of_token(state, bearer).await?
+    } else {
+        (CallerKey::digest(bearer), None)
+    };
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     state.last_used.note_agent(agent.id(), state.now());
     Ok(AgentIdentity {

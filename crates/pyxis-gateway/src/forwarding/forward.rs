@@ -1,10 +1,9 @@
 //! `POST /forward`: an agent's request with a stored credential.
 //!
-//! The order of the checks is fixed (`docs/reference/behavior/proxy.md#order-of-the-checks`): key, control headers,
-//! rate limit, target, credential, allowed hosts, egress guard without DNS, policy, egress guard with DNS, content rules,
-//! grant.
-//! Then either a 202, or: write the audit record durably, attach the secret, send, scrub the response, record the
-//! outcome.
+//! The order of the checks is fixed (`docs/reference/behavior/proxy.md#order-of-the-checks`): key, control
+//! headers, rate limit, target, credential, allowed hosts, egress guard without DNS. Then policy, egress guard
+//! with DNS, content rules, grant. Then either a 202, or: write the audit record durably, attach the secret, send,
+//! scrub the response, record the outcome.
 
 pub mod base_url_proxy;
 mod websocket;
@@ -78,7 +77,7 @@ impl ForwardVariant {
     async fn handle(self, state: &State, head: request::Parts, body: Body) -> Result<Response> {
         match self {
             Self::Forward => handle_request(state, head, body).await,
-            Self::Path => Box::pin(base_url_proxy::carry(state, head, body)).await,
+            Self::Path => Box::pin(base_url_proxy::handle(state, head, body)).await,
         }
     }
 }
@@ -88,7 +87,7 @@ async fn handle_request(state: &State, mut head: request::Parts, body: Body) -> 
         head.extensions.insert(entry_point);
     }
     let key = entry_points::caller_of_run(state, &head).await?;
-    let taken = handshake::take(&mut head);
+    let taken = handshake::extract(&mut head);
     let formed = taken.and_then(|()| handshake::check_body(&head, &body)).and_then(|()| well_formed(&head));
     let (control, method) = match formed {
         Ok(formed) => formed,
@@ -109,7 +108,7 @@ async fn handle_request(state: &State, mut head: request::Parts, body: Body) -> 
 fn remote_entry_point(state: &State, head: &request::Parts) -> Option<EntryPoint> {
     let name = head.headers.get(control::ENTRY_POINT)?;
     // An entry point in this process has already said so; a name that is not known is refused below.
-    if name != EntryPoint::RUN || EntryPoint::of(head).is_some() {
+    if name != EntryPoint::RUN || EntryPoint::from_request(head).is_some() {
         return None;
     }
     let client = head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
@@ -153,7 +152,7 @@ impl Call<'_> {
         }
         match claimed? {
             IdempotencyOutcome::Again(response) => Ok(response),
-            IdempotencyOutcome::Paused(txn) => match EntryPoint::of(self.head) {
+            IdempotencyOutcome::Paused(txn) => match EntryPoint::from_request(self.head) {
                 Some(entry_point) => {
                     let wait = entry_point.wait(self.control.wait);
                     delivery::respond_to_duplicate(state, &agent, txn, wait).await
@@ -162,7 +161,7 @@ impl Call<'_> {
             },
             IdempotencyOutcome::First(claim) => {
                 let result = self.run(state, body.into(), Some(&claim)).await;
-                claim.settle(state, result).await
+                claim.complete(state, result).await
             }
         }
     }
@@ -234,13 +233,13 @@ impl Call<'_> {
                 return send(state, &asked, &AllowedBy { matched, grant: None }, body, claim).await;
             }
             Ok(Authorization::RequireApproval(matched)) => {
-                return Box::pin(ask(state, &asked, matched, body, claim)).await;
+                return Box::pin(require_approval(state, &asked, matched, body, claim)).await;
             }
             Ok(Authorization::Deny { pattern }) => Error::DeniedByPolicy { pattern },
             Err(error) => error,
         };
         if state.config_cache.is_current(&state.store, generation).await? {
-            records::refused(state, &asked, &refusal);
+            records::record_refusal(state, &asked, &refusal);
             return Err(refusal);
         }
         Ok(None)
@@ -253,7 +252,7 @@ async fn if_config_current(state: &State, generation: i64, error: Error) -> Resu
 }
 
 /// Handles a request that needs approval or a grant.
-async fn ask(
+async fn require_approval(
     state: &State,
     asked: &ValidatedRequest<'_>,
     matched: Matched,
@@ -277,18 +276,20 @@ async fn ask(
         }
         return sent;
     }
-    if let Some(handshake) = handshake::of(asked.head) {
-        return Box::pin(websocket::ask(state, asked, &matched, handshake)).await.map(Some);
+    if let Some(handshake) = handshake::from_request(asked.head) {
+        return Box::pin(websocket::require_approval(state, asked, &matched, handshake)).await.map(Some);
     }
     let body = match body::read(state, body.take().unwrap_or_default()).await {
         Ok(body) => body,
         Err(error) => {
-            records::refused(state, asked, &error);
+            records::record_refusal(state, asked, &error);
             return Err(error);
         }
     };
-    if let Some(entry_point) = EntryPoint::of(asked.head) {
-        return Box::pin(delivery::ask(state, asked, &matched, body, entry_point, claim)).await.map(Some);
+    if let Some(entry_point) = EntryPoint::from_request(asked.head) {
+        return Box::pin(delivery::request_approval(state, asked, &matched, body, entry_point, claim))
+            .await
+            .map(Some);
     }
     let paused = pause::pause(state, asked, &matched, body, claim).await?;
     agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
@@ -302,14 +303,14 @@ async fn send(
     body: &mut Option<Body>,
     claim: Option<&Claimed>,
 ) -> Result<Option<Response>> {
-    if let Some(handshake) = handshake::of(asked.head) {
+    if let Some(handshake) = handshake::from_request(asked.head) {
         return Box::pin(websocket::open(state, asked, handshake, passage)).await;
     }
     // Held open from here on, so that the secret is decrypted only once.
     let _opened = asked.credential.open(&state.keyring).ok().flatten();
     let Some(outcome) = record(state, asked, passage).await? else { return Ok(None) };
     if let Some(claim) = claim {
-        claim.sending();
+        claim.mark_sending();
     }
     let outbound = Outbound {
         credential: asked.credential,
@@ -337,14 +338,14 @@ async fn record(
     passage: &AllowedBy,
 ) -> Result<Option<AuditSpan>> {
     let started = Instant::now();
-    let words = Redactor::of_credential(&state.keyring, asked).words(asked);
+    let words = Redactor::of_credential(&state.keyring, asked).redact_request(asked);
     let record = records::forward(state, asked, passage, &words);
-    let in_flight = state.in_flight.enter();
+    let in_flight = state.in_flight.register();
     let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
         state.config_cache.is_current(&state.store, asked.generation).await?;
         return Ok(None);
     };
-    state.last_used.note(asked.agent.id(), asked.credential.row.id, state.now());
+    state.last_used.record_use(asked.agent.id(), asked.credential.row.id, state.now());
     Ok(Some(AuditSpan::new(state, asked.agent.workspace_id(), seq, started, in_flight)))
 }
 
@@ -355,7 +356,7 @@ async fn respond(
     mut outcome: AuditSpan,
 ) -> Result<Response> {
     let UpstreamResponse { status, headers, length, mut body, .. } = answer;
-    outcome.answered(status);
+    outcome.record_head(status);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -374,7 +375,7 @@ async fn respond(
     match collected {
         Ok(Some(collected)) => {
             outcome.relayed(&body);
-            let body = whole(collected, response.headers_mut());
+            let body = short_body(collected, response.headers_mut());
             *response.body_mut() = body;
         }
         Ok(None) => *response.body_mut() = Body::new(OutcomeBody::new(body, outcome)),
@@ -389,7 +390,7 @@ async fn respond(
 }
 
 /// A short body. With trailers it has no length, since HTTP/1.1 sends trailers only after chunks.
-fn whole(collected: relay::Collected, headers: &mut HeaderMap) -> Body {
+fn short_body(collected: relay::Collected, headers: &mut HeaderMap) -> Body {
     let Some(trailers) = collected.trailers else { return Body::from(collected.body) };
     let names: Vec<&str> = trailers.keys().map(http::HeaderName::as_str).collect();
     if let Ok(value) = http::HeaderValue::try_from(names.join(", ")) {

@@ -33,7 +33,7 @@ pub struct LongResponse {
 }
 
 /// Keeps a scrubbed response of a request that was sent at once.
-pub async fn keep(
+pub async fn store_response(
     state: &State,
     agent: &AgentIdentity,
     (status, headers): (StatusCode, &HeaderMap),
@@ -57,11 +57,11 @@ pub async fn keep(
     Ok(id)
 }
 
-/// The agent's own response with this id, which is one of [`keep`] or a transaction.
+/// The agent's own response with this id, which is one of [`store_response`] or a transaction.
 pub async fn find(state: &State, agent: &AgentIdentity, id: &str) -> Result<LongResponse> {
     let found = match id.parse::<ResponseId>() {
         Err(_) => None,
-        Ok(id) => match kept(state, agent, id).await? {
+        Ok(id) => match load_response(state, agent, id).await? {
             Some(response) => Some(response),
             None => of_transaction(state, agent, id.to_string().parse().ok()).await?,
         },
@@ -71,7 +71,11 @@ pub async fn find(state: &State, agent: &AgentIdentity, id: &str) -> Result<Long
     Ok(LongResponse { content_type: content_type.map(str::to_owned), body: response.body })
 }
 
-async fn kept(state: &State, agent: &AgentIdentity, id: ResponseId) -> Result<Option<StoredResponse>> {
+async fn load_response(
+    state: &State,
+    agent: &AgentIdentity,
+    id: ResponseId,
+) -> Result<Option<StoredResponse>> {
     let found = kept_responses::find(&state.store, agent.workspace, agent.id, id, state.now()).await?;
     let Some(sealed) = found else { return Ok(None) };
     let aad = kept_responses::response_aad(agent.workspace, agent.id, id);

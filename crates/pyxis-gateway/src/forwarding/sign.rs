@@ -11,7 +11,7 @@ use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalKind;
 
 use crate::approvals::{agent_response, pause};
-use crate::credentials::signing::{JSON, described, read};
+use crate::credentials::signing::{JSON, read, signing_key};
 use crate::error::{Error, Result};
 use crate::requests::authorize::Matched;
 use crate::requests::body;
@@ -44,15 +44,15 @@ async fn run(state: &State, request: Request) -> Result<Response> {
     control.credential()?;
     let body = body::read(state, body).await?;
     let call = Call { state, head: &head, control: &control, key };
-    let Some(idempotency_key) = control.idempotency_key else { return call.go(body, None).await };
+    let Some(idempotency_key) = control.idempotency_key else { return call.run(body, None).await };
     match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {
         IdempotencyOutcome::Again(response) => Ok(response),
         IdempotencyOutcome::Paused(txn) => {
             agent_response::respond_to_duplicate(state, &agent, txn, control.wait).await
         }
         IdempotencyOutcome::First(claim) => {
-            let result = call.go(body, Some(&claim)).await;
-            claim.settle(state, result).await
+            let result = call.run(body, Some(&claim)).await;
+            claim.complete(state, result).await
         }
     }
 }
@@ -65,7 +65,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    async fn go(&self, body: Bytes, claim: Option<&Claimed>) -> Result<Response> {
+    async fn run(&self, body: Bytes, claim: Option<&Claimed>) -> Result<Response> {
         let state = self.state;
         let agent = state.config_cache.agent_now(&state.store, self.key).await?;
         limits::admit(state, &agent).await?;
@@ -73,7 +73,7 @@ impl Call<'_> {
         // signing.
         let (_, generation) = state.config_cache.agent(&state.store, self.key).await?;
         let credential = agent.credential(&state.store, self.control.credential()?).await?;
-        let key = described(&credential)?;
+        let key = signing_key(&credential)?;
         read(&body)?.prepare(key.algorithm)?;
         let url = format!("{}/sign", state.config.base_url);
         let target = Target::parse(&url).map_err(|error| Error::Internal(Box::new(error)))?;

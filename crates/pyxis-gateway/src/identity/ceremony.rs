@@ -1,8 +1,8 @@
 //! Passkey ceremonies: each challenge is stored, consumed once, and checked against the person's passkeys at the time
 //! of the answer.
 //!
-//! The library chooses the challenge. Its meaning (a request with its digest, an action, a grant, a person) is stored
-//! with it as the ceremony's binding, and compared when it is used up.
+//! The library chooses the challenge. Its meaning (a request with its digest, an action, a grant, a person) is
+//! stored with it as the ceremony's binding. It is compared when the ceremony is used up.
 
 mod client_data;
 
@@ -120,7 +120,7 @@ pub(crate) fn broken(error: impl Into<BoxError>) -> Error {
 }
 
 /// Converts a failed check. The person learns its kind; the log contains the library's message.
-pub(crate) fn refused(error: &WebauthnError) -> Error {
+pub(crate) fn ceremony_error(error: &WebauthnError) -> Error {
     tracing::info!(%error, "a passkey was refused");
     Error::PasskeyRefused(match error {
         WebauthnError::InvalidRPOrigin => "it was used on another origin",
@@ -154,7 +154,7 @@ pub(crate) fn options(given: &impl Serialize) -> Result<Value> {
 }
 
 /// Stores a ceremony until it is answered.
-pub(crate) async fn keep(
+pub(crate) async fn store_ceremony(
     state: &State,
     user: Option<UserId>,
     purpose: Purpose,
@@ -192,18 +192,18 @@ pub(crate) async fn begin(
         keys.iter().map(|row| json!({ "type": "public-key", "id": row.credential })).collect();
     options["allowCredentials"] = Value::Array(allowed);
     let pending = serde_json::to_string(&pending).map_err(broken)?;
-    keep(state, user, purpose, binding, pending, options).await
+    store_ceremony(state, user, purpose, binding, pending, options).await
 }
 
 /// Consumes the ceremony of an answer. If its purpose or person differs, it is refused but consumed anyway.
-pub(crate) async fn take(
+pub(crate) async fn consume(
     store: &Store,
     answer: &CeremonyResponse,
     purpose: Purpose,
     user: Option<UserId>,
     now: UnixMillis,
 ) -> Result<CeremonyRow> {
-    let found = ceremonies::take(store, answer.ceremony, now).await?;
+    let found = ceremonies::consume(store, answer.ceremony, now).await?;
     found
         .filter(|row| row.purpose == purpose && row.user_id == user)
         .ok_or(Error::PasskeyRefused("the passkey request has ended; start again"))
@@ -245,7 +245,7 @@ async fn check(
     purpose: Purpose,
     user: Option<UserId>,
 ) -> Result<VerifiedAssertion> {
-    let begun = take(&state.store, answer, purpose, user, state.now()).await?;
+    let begun = consume(&state.store, answer, purpose, user, state.now()).await?;
     let given: PublicKeyCredential = answer.read()?;
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
     let row = row.ok_or(Error::PasskeyRefused("it is not registered here"))?;
@@ -260,7 +260,7 @@ async fn check(
     let pending: DiscoverableAuthentication = serde_json::from_str(&begun.state).map_err(broken)?;
     let mut key = key(&row)?;
     let result = relying_party(&state.config)?.finish_discoverable_authentication_v2(&given, pending, &key);
-    let result = result.map_err(|error| refused(&error))?;
+    let result = result.map_err(|error| ceremony_error(&error))?;
     if !result.user_verified() {
         return Err(Error::PasskeyRefused("the person was not verified by PIN, fingerprint or face"));
     }

@@ -107,7 +107,7 @@ pub(crate) async fn eligible_among(
 }
 
 /// People behind the approvals of a request that still count, each once.
-pub(crate) async fn counted(
+pub(crate) async fn counted_voters(
     tx: &mut Tx,
     row: &ApprovalRow,
     policy: Option<&Policy>,

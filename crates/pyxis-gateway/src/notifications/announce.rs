@@ -41,7 +41,7 @@ pub(crate) async fn voted(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Re
 
 /// Announces an approval. Its result is announced later, by [`sent`].
 pub(crate) async fn approved(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    chats::follow(now, tx, row, ApprovalState::Approved).await
+    chats::update_messages(now, tx, row, ApprovalState::Approved).await
 }
 
 /// Announces a denial.
@@ -54,7 +54,7 @@ pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approv
         upstream_status: None,
     });
     emit(state, tx, row.workspace_id, &payload).await?;
-    chats::follow(state.now(), tx, row, ApprovalState::Denied).await
+    chats::update_messages(state.now(), tx, row, ApprovalState::Denied).await
 }
 
 /// Announces the end of an approved request. `status` is the upstream's, if its response is complete.
@@ -72,5 +72,5 @@ pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: 
 /// Announces an expiry or a withdrawal by the agent.
 pub(crate) async fn expired(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     emit(state, tx, row.workspace_id, &Payload::Expired(row.txn_id)).await?;
-    chats::follow(state.now(), tx, row, ApprovalState::Expired).await
+    chats::update_messages(state.now(), tx, row, ApprovalState::Expired).await
 }

@@ -178,7 +178,7 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
             tracing::warn!(status, why, browser = %browser.id, "a push service refused a notification");
             let (_, label) = metric::status_label(status);
             metrics::counter!(metric::PUSH_REFUSED.name, "status" => label).increment(1);
-            push::refused(&state.store, workspace, browser.id, (status, &why), state.now()).await?;
+            push::record_refusal(&state.store, workspace, browser.id, (status, &why), state.now()).await?;
             push::done(&state.store, message).await?;
         }
         PushOutcome::Later(wait) => {
@@ -240,7 +240,7 @@ async fn request(
     let uri: Uri =
         browser.endpoint.parse().map_err(|_| Error::InvalidTarget("the stored endpoint".to_owned()))?;
     let origin = format!("https://{}", uri.authority().map_or("", http::uri::Authority::as_str));
-    let contact = contact::of(state.config.push_contact.as_deref(), &state.config.base_url);
+    let contact = contact::choose(state.config.push_contact.as_deref(), &state.config.base_url);
     let authorization = vapid::authorization(&vapid::key(&state.keyring), &origin, &contact, state.now());
     let mut request = Request::new(pyxis_net::body::full(body));
     *request.method_mut() = Method::POST;
@@ -278,14 +278,14 @@ async fn send(
         StatusCode::NOT_FOUND | StatusCode::GONE => PushOutcome::Gone,
         StatusCode::TOO_MANY_REQUESTS => PushOutcome::Later(wait.map(Duration::from_secs)),
         status if status.is_client_error() || status.is_redirection() => {
-            PushOutcome::Refused(status.as_u16(), words(response.into_body()).await)
+            PushOutcome::Refused(status.as_u16(), read_excerpt(response.into_body()).await)
         }
         _ => PushOutcome::Later(None),
     })
 }
 
 /// Beginning of a response, for display.
-async fn words(body: Incoming) -> String {
+async fn read_excerpt(body: Incoming) -> String {
     let bytes = read_capped(body, ANSWER_MAX).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     text.trim().chars().take(WORDS).map(pyxis_core::preview::visible).collect()

@@ -3,7 +3,7 @@
 
 use pyxis_core::approval_mode::Channel;
 use pyxis_core::grant;
-use pyxis_core::policy::{self, Decision, Method, Policy, Rule, Verdict};
+use pyxis_core::policy::{self, Decision, Method, Policy, PolicyVerdict, Rule};
 use pyxis_core::target::{Scheme, Target};
 use pyxis_store::grants::{self, GrantLookup, GrantRow};
 use tracing::Instrument;
@@ -41,11 +41,13 @@ async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authori
     state.net.check_form(&host)?;
     let decision = decide(asked.credential, asked.method, asked.target);
     let judgment = match decision.verdict {
-        Verdict::Deny => return Ok(Authorization::Deny { pattern: decision.pattern.map(str::to_owned) }),
+        PolicyVerdict::Deny => {
+            return Ok(Authorization::Deny { pattern: decision.pattern.map(str::to_owned) });
+        }
         verdict => match tool_rules::apply(state, asked, &decision).await? {
             Some(Authorization::Deny { pattern }) => return Ok(Authorization::Deny { pattern }),
             Some(judgment) => judgment,
-            None if verdict == Verdict::AutoApprove => Authorization::Allow((&decision).into()),
+            None if verdict == PolicyVerdict::AutoApprove => Authorization::Allow((&decision).into()),
             None => {
                 check_reason(asked)?;
                 Authorization::RequireApproval((&decision).into())

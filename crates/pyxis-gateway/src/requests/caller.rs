@@ -15,7 +15,7 @@ pub struct CallerKey(pub(crate) KeyHash);
 
 impl CallerKey {
     /// The digest of a key's text.
-    pub(crate) fn of(key: &str) -> Self {
+    pub(crate) fn digest(key: &str) -> Self {
         Self(key_hash(key))
     }
 
@@ -29,7 +29,7 @@ impl CallerKey {
     pub(crate) fn read(head: &request::Parts) -> Result<Self> {
         match head.extensions.get() {
             Some(key) => Ok(*key),
-            None => control::key(&head.headers).map(Self::of),
+            None => control::key(&head.headers).map(Self::digest),
         }
     }
 }

@@ -7,7 +7,9 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use pyxis_core::policy::{self, CompiledPolicy, Decision, Finding, Method, RequestContent, Rule, Verdict};
+use pyxis_core::policy::{
+    self, CompiledPolicy, Decision, Finding, Method, PolicyVerdict, RequestContent, Rule,
+};
 use pyxis_core::target::Target;
 use pyxis_http::body::announces_more_than;
 
@@ -19,7 +21,7 @@ use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
 /// Content of a request with these headers and this body.
-pub(crate) fn of<'a>(headers: &'a HeaderMap, target: &'a Target, body: &'a [u8]) -> RequestContent<'a> {
+pub(crate) fn build<'a>(headers: &'a HeaderMap, target: &'a Target, body: &'a [u8]) -> RequestContent<'a> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let content_type = match (types.next(), types.next()) {
         (Some(one), None) => one.to_str().ok(),
@@ -55,15 +57,15 @@ pub(crate) async fn authorize(
     let sent = sent();
     let max = state.config.pending_body_max;
     let is_too_long = body.as_ref().is_some_and(|body| announces_more_than(body, max));
-    let content_type = of(&sent, target, &[]).content_type;
+    let content_type = build(&sent, target, &[]).content_type;
     let is_read = is_about_body || may_name_method && policy::may_have_parameters(content_type, is_too_long);
     if !is_read && !names_method {
         return Ok(by_url);
     }
     let bytes = if is_read { peek(state, body).await? } else { Bytes::new() };
-    match found(asked, decision, &sent, bytes).await? {
+    match check_body(asked, decision, &sent, bytes).await? {
         None => Ok(by_url),
-        Some((Verdict::Deny, pattern)) => Ok(Authorization::Deny { pattern }),
+        Some((PolicyVerdict::Deny, pattern)) => Ok(Authorization::Deny { pattern }),
         Some((_, pattern)) => {
             authorize::check_reason(asked)?;
             Ok(Authorization::RequireApproval(Matched { rule: Rule::Content, pattern }))
@@ -72,21 +74,21 @@ pub(crate) async fn authorize(
 }
 
 /// Verdict and rule of the finding about a body. A long one is read on a thread that may block.
-async fn found(
+async fn check_body(
     asked: &ValidatedRequest<'_>,
     decision: Decision<'static>,
     sent: &HeaderMap,
     body: Bytes,
-) -> Result<Option<(Verdict, Option<String>)>> {
+) -> Result<Option<(PolicyVerdict, Option<String>)>> {
     let owned = |finding: Finding<'_>| (finding.verdict, finding.rule.map(str::to_owned));
     if body.len() <= MAX_INLINE {
-        let content = of(sent, asked.target, &body);
+        let content = build(sent, asked.target, &body);
         return Ok(finding(asked.credential, &decision, asked.method, asked.target, &content).map(owned));
     }
     let policy = asked.credential.policy.as_ref().map(|policy| Arc::clone(&policy.compiled));
     let (sent, method, target) = (sent.clone(), asked.method, asked.target.clone());
     let reading = tokio::task::spawn_blocking(move || {
-        let content = of(&sent, &target, &body);
+        let content = build(&sent, &target, &body);
         policy::evaluate_content(policy.as_deref(), &decision, method, &target, &content).map(owned)
     });
     reading.await.map_err(|panicked| Error::Internal(panicked.into()))
@@ -95,8 +97,8 @@ async fn found(
 /// The decision by the URL; `None` if it cannot become stricter.
 fn decision(by_url: &Authorization) -> Option<Decision<'static>> {
     let (verdict, matched) = match by_url {
-        Authorization::Allow(matched) => (Verdict::AutoApprove, matched),
-        Authorization::RequireApproval(matched) => (Verdict::RequireApproval, matched),
+        Authorization::Allow(matched) => (PolicyVerdict::AutoApprove, matched),
+        Authorization::RequireApproval(matched) => (PolicyVerdict::RequireApproval, matched),
         Authorization::Deny { .. } => return None,
     };
     Some(Decision { verdict, rule: matched.rule, pattern: None })

@@ -45,7 +45,7 @@ impl EntryPoint {
     }
 
     /// The entry point of a request.
-    pub(crate) fn of(head: &request::Parts) -> Option<&Self> {
+    pub(crate) fn from_request(head: &request::Parts) -> Option<&Self> {
         head.extensions.get()
     }
 }

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::requests::control::Control;
 
 /// Moves a handshake from the headers of a request to its extensions.
-pub(crate) fn take(head: &mut request::Parts) -> Result<()> {
-    let taken = Handshake::take(head).map_err(|invalid| match invalid {
+pub(crate) fn extract(head: &mut request::Parts) -> Result<()> {
+    let taken = Handshake::extract(head).map_err(|invalid| match invalid {
         InvalidHandshake::Version => Error::WebSocketVersion,
         InvalidHandshake::Key => Error::InvalidHandshake("Sec-WebSocket-Key must be 16 bytes in base64"),
         InvalidHandshake::Connection => {
@@ -27,7 +27,7 @@ pub(crate) fn take(head: &mut request::Parts) -> Result<()> {
 }
 
 /// The handshake of a request, if it is one.
-pub(crate) fn of(head: &request::Parts) -> Option<&Handshake> {
+pub(crate) fn from_request(head: &request::Parts) -> Option<&Handshake> {
     head.extensions.get()
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn of(head: &request::Parts) -> Option<&Handshake> {
 pub(crate) fn method(head: &request::Parts, control: &Control<'_>) -> Result<Method> {
     let named = control.method.map(|text| Method::parse_http(text).ok_or(Error::InvalidMethod));
     let named = named.unwrap_or(Ok(Method::Get))?;
-    if of(head).is_none() {
+    if from_request(head).is_none() {
         return Ok(named);
     }
     if named != Method::Get {
@@ -49,14 +49,14 @@ pub(crate) fn method(head: &request::Parts, control: &Control<'_>) -> Result<Met
 
 /// Refuses a handshake with a body, whose end two servers could read differently.
 pub(crate) fn check_body(head: &request::Parts, body: &Body) -> Result<()> {
-    let has_body = of(head).is_some() && !body.is_end_stream();
+    let has_body = from_request(head).is_some() && !body.is_end_stream();
     if has_body { Err(Error::InvalidHandshake("it must not have a body")) } else { Ok(()) }
 }
 
 /// The URL of a target, with the scheme of the handshake's own request.
 pub(crate) fn http_url<'u>(head: &request::Parts, url: &'u str) -> Cow<'u, str> {
     let schemes = [("wss://", "https://"), ("ws://", "http://")];
-    let found = schemes.iter().filter(|_| of(head).is_some()).find_map(|(socket, http)| {
+    let found = schemes.iter().filter(|_| from_request(head).is_some()).find_map(|(socket, http)| {
         let (scheme, rest) = url.split_at_checked(socket.len())?;
         scheme.eq_ignore_ascii_case(socket).then(|| format!("{http}{rest}"))
     });
@@ -65,5 +65,5 @@ pub(crate) fn http_url<'u>(head: &request::Parts, url: &'u str) -> Cow<'u, str> 
 
 /// Subprotocols of a request, which belong to what is approved.
 pub(crate) fn protocols(head: &request::Parts) -> Option<String> {
-    of(head).map(|handshake| handshake.protocols.join(", "))
+    from_request(head).map(|handshake| handshake.protocols.join(", "))
 }

@@ -74,7 +74,7 @@ impl Drop for Claimed {
             // No other node settles the key of a running node, so retry until the store is available again.
             loop {
                 let done = if sent {
-                    idempotency::lose(&state.store, workspace, agent, &key_hash).await
+                    idempotency::mark_outcome_unknown(&state.store, workspace, agent, &key_hash).await
                 } else {
                     idempotency::release(&state.store, workspace, agent, &key_hash).await
                 };
@@ -125,11 +125,11 @@ pub(crate) async fn claim(
         idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => {
             Err(Error::IdempotencyKeyReused)
         }
-        idempotency::Claim::Existing(row) => again(state, agent, *row),
+        idempotency::Claim::Existing(row) => repeat_outcome(state, agent, *row),
     }
 }
 
-fn again(
+fn repeat_outcome(
     state: &State,
     agent: &ResolvedAgent,
     row: idempotency::IdempotencyRow,
@@ -167,12 +167,12 @@ impl Claimed {
     }
 
     /// From now on the request may have reached the upstream.
-    pub(crate) fn sending(&self) {
+    pub(crate) fn mark_sending(&self) {
         self.sent.store(true, Ordering::Relaxed);
     }
 
     /// Stores the response, or releases the key if nothing was sent.
-    pub(crate) async fn settle(self, state: &State, result: Result<Response>) -> Result<Response> {
+    pub(crate) async fn complete(self, state: &State, result: Result<Response>) -> Result<Response> {
         if self.settled.load(Ordering::Relaxed) {
             return result;
         }
@@ -181,11 +181,11 @@ impl Claimed {
             Err(error) if !self.sent.load(Ordering::Relaxed) => Err(error),
             Err(error) => {
                 let (parts, body) = error.into_response().into_parts();
-                self.keep(state, parts, body).await
+                self.buffer_response(state, parts, body).await
             }
             Ok(response) => {
                 let (parts, body) = response.into_parts();
-                self.keep(state, parts, body).await
+                self.buffer_response(state, parts, body).await
             }
         }
     }
@@ -200,16 +200,18 @@ impl Claimed {
 
     /// Buffers the response for later repetition. If it is too large or too slow, it is only passed on, and just its
     /// existence is recorded.
-    async fn keep(
+    async fn buffer_response(
         &self,
         state: &State,
         parts: http::response::Parts,
         body: axum::body::Body,
     ) -> Result<Response> {
         let (kept, body) = match read(body, &state.config).await? {
-            Length::Short(body) if self.has_room(state, &body).await => (Some(body.clone()), body.into()),
-            Length::Short(body) => (None, body.into()),
-            Length::Long(body) => (None, body),
+            MeasuredBody::Short(body) if self.has_room(state, &body).await => {
+                (Some(body.clone()), body.into())
+            }
+            MeasuredBody::Short(body) => (None, body.into()),
+            MeasuredBody::Long(body) => (None, body),
         };
         let kept = StoredResponse {
             status: parts.status,
@@ -229,12 +231,12 @@ impl Claimed {
 }
 
 /// A body that fits the storage limit, or not.
-enum Length {
+enum MeasuredBody {
     Short(Bytes),
     Long(Body),
 }
 
-impl Length {
+impl MeasuredBody {
     /// A body whose beginning was read.
     fn of_rest(beginning: Vec<Bytes>, rest: Body) -> Self {
         let beginning = futures_util::stream::iter(beginning.into_iter().map(Ok));
@@ -242,15 +244,15 @@ impl Length {
     }
 }
 
-async fn read(mut body: Body, config: &Config) -> Result<Length> {
+async fn read(mut body: Body, config: &Config) -> Result<MeasuredBody> {
     let mut pieces: Vec<Bytes> = Vec::new();
     let mut length = 0;
     let end = Instant::now() + config.response_time;
     loop {
         let frame = match timeout_at(end, body.frame()).await {
             Ok(Some(frame)) => frame,
-            Ok(None) => return Ok(Length::Short(pieces.concat().into())),
-            Err(_) => return Ok(Length::of_rest(pieces, body)),
+            Ok(None) => return Ok(MeasuredBody::Short(pieces.concat().into())),
+            Err(_) => return Ok(MeasuredBody::of_rest(pieces, body)),
         };
         let frame =
             frame.map_err(|_| Error::Upstream("the host answered, but its response ended early".into()))?;
@@ -258,7 +260,7 @@ async fn read(mut body: Body, config: &Config) -> Result<Length> {
         length += data.len();
         pieces.push(data);
         if length > config.response_max {
-            return Ok(Length::of_rest(pieces, body));
+            return Ok(MeasuredBody::of_rest(pieces, body));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Deny rules and rules that always ask hold as everywhere. Otherwise the tool's own permission decides, because all
 //! tools of a server share one URL and one method.
 
-use pyxis_core::policy::{Decision, Rule, Verdict};
+use pyxis_core::policy::{Decision, PolicyVerdict, Rule};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::mcp_tools::{self, McpToolRow, ToolMode};
@@ -26,7 +26,7 @@ pub(crate) async fn apply(
     asked: &ValidatedRequest<'_>,
     decision: &Decision<'_>,
 ) -> Result<Option<Authorization>> {
-    let tool = EntryPoint::of(asked.head).and_then(|entry_point| entry_point.tool.as_deref());
+    let tool = EntryPoint::from_request(asked.head).and_then(|entry_point| entry_point.tool.as_deref());
     let row = &asked.credential.row;
     match (&asked.credential.options.mcp_url, tool) {
         (None, None) => Ok(None),
@@ -45,7 +45,7 @@ pub(crate) async fn apply(
 }
 
 fn of_tool(name: &str, tool: Option<&McpToolRow>, decision: &Decision<'_>) -> Authorization {
-    let always_asks = decision.verdict == Verdict::RequireApproval
+    let always_asks = decision.verdict == PolicyVerdict::RequireApproval
         && matches!(decision.rule, Rule::RequireUrl | Rule::RequireMethod);
     let rule = |rule| Matched { rule, pattern: Some(name.to_owned()) };
     match tool {
@@ -57,8 +57,8 @@ fn of_tool(name: &str, tool: Option<&McpToolRow>, decision: &Decision<'_>) -> Au
     }
 }
 
-/// Checks again that an approved request may be sent: the credential is still one of this server, or still one of none,
-/// and the tool is not denied.
+/// Checks again that an approved request may be sent. The credential is still one of this server, or still one of
+/// none, and the tool is not denied.
 pub(crate) async fn recheck(
     state: &State,
     row: &ApprovalRow,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     /// Verdict and rule for a POST under a policy.
-    fn decided(tool: Option<&McpToolRow>, policy: &str) -> String {
+    fn decide(tool: Option<&McpToolRow>, policy: &str) -> String {
         let target = Target::parse("https://mcp.example.com/mcp").unwrap();
         let compiled = Policy::from_json(policy.as_bytes()).unwrap().compile();
         let decision = policy::evaluate(Some(&compiled), ApprovalMode::Gated, Method::Post, &target);
@@ -138,9 +138,9 @@ mod tests {
             (ToolMode::Ask, Some("one"), "ask tool_changed"),
             (ToolMode::Deny, Some("one"), "deny"),
         ] {
-            assert_eq!(decided(Some(&tool(mode, allowed)), "{}"), expected, "{mode:?} {allowed:?}");
+            assert_eq!(decide(Some(&tool(mode, allowed)), "{}"), expected, "{mode:?} {allowed:?}");
         }
-        assert_eq!(decided(None, r#"{"auto_approve_methods": ["POST"]}"#), "ask tool");
+        assert_eq!(decide(None, r#"{"auto_approve_methods": ["POST"]}"#), "ask tool");
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
             (r#"{"require_approval_urls": ["/mcp"]}"#, "ask require_url"),
             (r#"{"auto_approve_methods": ["POST"]}"#, "allow tool"),
         ] {
-            assert_eq!(decided(Some(&passes), policy), expected, "{policy}");
+            assert_eq!(decide(Some(&passes), policy), expected, "{policy}");
         }
     }
 }

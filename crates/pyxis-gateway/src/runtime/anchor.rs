@@ -27,7 +27,7 @@ impl Anchor {
     }
 
     /// Stores a newly signed head.
-    pub(crate) async fn keep(&self, path: Option<&Path>, checkpoint: Checkpoint) {
+    pub(crate) async fn store_head(&self, path: Option<&Path>, checkpoint: Checkpoint) {
         if let Some(path) = path {
             write(path, &checkpoint).await;
         }

@@ -38,7 +38,7 @@ struct Examination {
 
 impl ChatExaminations {
     /// Records a result. An unknown one keeps the problem that was known. Returns true if the chat is usable again.
-    pub(crate) fn note(
+    pub(crate) fn record(
         &self,
         platform: ChatPlatform,
         chat: &str,
@@ -62,7 +62,7 @@ impl ChatExaminations {
     }
 
     /// Removes the problem of a chat that a message was shown in.
-    pub(crate) fn works(&self, platform: ChatPlatform, chat: &str) {
+    pub(crate) fn clear_problem(&self, platform: ChatPlatform, chat: &str) {
         if let Some(last) = self.all().get_mut(&(platform, chat.to_owned())) {
             last.problem = None;
         }
@@ -111,31 +111,31 @@ mod tests {
     #[test]
     fn a_problem_stands_since_it_was_first_found_until_the_chat_is_usable() {
         let all = ChatExaminations::default();
-        assert!(!all.note(PLATFORM, "a", &ChatHealth::Usable, at(0)));
-        assert!(!all.note(PLATFORM, "a", &unusable("kicked"), at(1)));
-        assert!(!all.note(PLATFORM, "a", &ChatHealth::Unknown, at(2)));
+        assert!(!all.record(PLATFORM, "a", &ChatHealth::Usable, at(0)));
+        assert!(!all.record(PLATFORM, "a", &unusable("kicked"), at(1)));
+        assert!(!all.record(PLATFORM, "a", &ChatHealth::Unknown, at(2)));
         assert_eq!(problem(&all, "a"), Some(("kicked".to_owned(), at(1))));
-        assert!(!all.note(PLATFORM, "a", &unusable("deleted"), at(3)));
+        assert!(!all.record(PLATFORM, "a", &unusable("deleted"), at(3)));
         assert_eq!(problem(&all, "a"), Some(("deleted".to_owned(), at(1))));
         assert!(all.problems(ChatPlatform::MATRIX).is_empty());
-        assert!(all.note(PLATFORM, "a", &ChatHealth::Usable, at(4)));
+        assert!(all.record(PLATFORM, "a", &ChatHealth::Usable, at(4)));
         assert_eq!(problem(&all, "a"), None);
-        assert!(!all.note(PLATFORM, "a", &ChatHealth::Usable, at(5)), "it was usable before");
+        assert!(!all.record(PLATFORM, "a", &ChatHealth::Usable, at(5)), "it was usable before");
     }
 
     #[test]
     fn what_was_never_known_is_no_problem() {
         let all = ChatExaminations::default();
-        assert!(!all.note(PLATFORM, "a", &ChatHealth::Unknown, at(0)));
+        assert!(!all.record(PLATFORM, "a", &ChatHealth::Unknown, at(0)));
         assert_eq!(problem(&all, "a"), None);
     }
 
     #[test]
     fn a_message_that_is_shown_removes_the_problem() {
         let all = ChatExaminations::default();
-        all.note(PLATFORM, "a", &unusable("kicked"), at(0));
-        all.works(PLATFORM, "a");
-        all.works(PLATFORM, "b");
+        all.record(PLATFORM, "a", &unusable("kicked"), at(0));
+        all.clear_problem(PLATFORM, "a");
+        all.clear_problem(PLATFORM, "b");
         assert!(all.problems(PLATFORM).is_empty());
     }
 
@@ -146,7 +146,7 @@ mod tests {
         let mut turns = Vec::new();
         for now in [0, 2, 4, 6, 8] {
             for (chat, later) in all.next(PLATFORM, chats.clone(), 2).into_iter().zip(0..) {
-                all.note(PLATFORM, &chat, &ChatHealth::Unknown, at(now + later));
+                all.record(PLATFORM, &chat, &ChatHealth::Unknown, at(now + later));
                 turns.push(chat);
             }
         }
@@ -157,7 +157,7 @@ mod tests {
     fn chats_that_are_no_longer_configured_are_forgotten() {
         let all = ChatExaminations::default();
         for platform in [PLATFORM, ChatPlatform::MATRIX] {
-            all.note(platform, "a", &unusable("kicked"), at(0));
+            all.record(platform, "a", &unusable("kicked"), at(0));
         }
         assert!(all.next(PLATFORM, BTreeSet::new(), 9).is_empty());
         assert!(all.problems(PLATFORM).is_empty());

@@ -44,7 +44,7 @@ impl HeldBodies {
             return Err(Error::BodyTooLarge { max });
         }
         let mut room = None;
-        let mut read = Joined::default();
+        let mut read = JoinedBody::default();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| Error::IncompleteBody)?;
             let Ok(data) = frame.into_data() else { continue };
@@ -80,12 +80,12 @@ impl HeldBodies {
 
 /// Pieces joined into one; a single piece is not copied.
 #[derive(Default)]
-struct Joined {
+struct JoinedBody {
     first: Bytes,
     all: BytesMut,
 }
 
-impl Joined {
+impl JoinedBody {
     fn len(&self) -> usize {
         self.first.len() + self.all.len()
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn pieces_are_joined_in_order() {
         for pieces in [&[][..], &["a"], &["a", "bc"], &["", "a", "", "b"]] {
-            let mut joined = Joined::default();
+            let mut joined = JoinedBody::default();
             for piece in pieces {
                 joined.push(Bytes::from_static(piece.as_bytes()));
             }

@@ -30,7 +30,7 @@ impl Default for InFlight {
 
 impl InFlight {
     /// Registers a request, before its audit record is stored.
-    pub(crate) fn enter(&self) -> InFlightRequest {
+    pub(crate) fn register(&self) -> InFlightRequest {
         let epochs = self.0.read().unwrap_or_else(PoisonError::into_inner);
         InFlightRequest(epochs.back().map(|epoch| Arc::clone(&epoch.requests)).unwrap_or_default())
     }
@@ -56,9 +56,9 @@ mod tests {
     fn everything_before_the_oldest_request_is_settled() {
         let in_flight = InFlight::default();
         assert_eq!(in_flight.advance(10), 10);
-        let early = in_flight.enter();
+        let early = in_flight.register();
         assert_eq!(in_flight.advance(20), 10);
-        let late = in_flight.enter();
+        let late = in_flight.register();
         assert_eq!(in_flight.advance(30), 10);
         drop(early);
         assert_eq!(in_flight.advance(40), 20);
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn epochs_without_requests_are_forgotten() {
         let in_flight = InFlight::default();
-        let long = in_flight.enter();
+        let long = in_flight.register();
         for newest in 1..=100 {
             assert_eq!(in_flight.advance(newest), 0);
         }

@@ -34,7 +34,7 @@ impl UnknownEmailThrottle {
         max: u32,
         lock_for: Duration,
     ) -> Option<UnixMillis> {
-        let address = key_hash(&pyxis_store::fold(email));
+        let address = key_hash(&pyxis_store::normalize_name(email));
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST && !all.contains_key(&address) {
             let oldest = all.iter().min_by_key(|(_, tries)| tries.last).map(|(address, _)| *address);

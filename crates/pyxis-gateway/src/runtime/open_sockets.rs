@@ -45,8 +45,8 @@ impl OpenSockets {
     }
 
     /// A place for `agent`, if its share and the server have one left.
-    pub(crate) fn place(&self, agent: AgentId) -> Result<SocketPlace, NoPlace> {
-        let place = self.take(agent);
+    pub(crate) fn reserve(&self, agent: AgentId) -> Result<SocketPlace, NoPlace> {
+        let place = self.acquire(agent);
         if let Err(full) = place {
             let limit = match full {
                 NoPlace::Agent(_) => "agent",
@@ -57,7 +57,7 @@ impl OpenSockets {
         place
     }
 
-    fn take(&self, agent: AgentId) -> Result<SocketPlace, NoPlace> {
+    fn acquire(&self, agent: AgentId) -> Result<SocketPlace, NoPlace> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let of_agent = taken.get(&agent).copied().unwrap_or_default();
         if of_agent >= self.agent_max {
@@ -112,14 +112,14 @@ mod tests {
         let sockets = OpenSockets::new(3, 2);
         let entropy = SeededEntropy::new(1);
         let [one, two] = [0, 1].map(|at| AgentId::new(UnixMillis(at), &entropy));
-        let held = [sockets.place(one).unwrap(), sockets.place(one).unwrap()];
-        assert_eq!(sockets.place(one).unwrap_err(), NoPlace::Agent(2));
-        let other = sockets.place(two).unwrap();
-        assert_eq!(sockets.place(two).unwrap_err(), NoPlace::Server(3));
+        let held = [sockets.reserve(one).unwrap(), sockets.reserve(one).unwrap()];
+        assert_eq!(sockets.reserve(one).unwrap_err(), NoPlace::Agent(2));
+        let other = sockets.reserve(two).unwrap();
+        assert_eq!(sockets.reserve(two).unwrap_err(), NoPlace::Server(3));
         assert_eq!(sockets.open(), 3);
         drop(other);
         assert_eq!(
-            sockets.place(one).unwrap_err(),
+            sockets.reserve(one).unwrap_err(),
             NoPlace::Agent(2),
             "a free place of the server is not its own"
         );
@@ -129,6 +129,6 @@ mod tests {
             (0, 0),
             "nothing is kept of an agent"
         );
-        drop(sockets.place(one).unwrap());
+        drop(sockets.reserve(one).unwrap());
     }
 }

@@ -189,7 +189,7 @@ impl ConfigCache {
         let row = row.filter(|row| row.disabled_at.is_none()).ok_or(Error::InvalidKey)?;
         let workspace = workspaces::find(store, row.workspace_id).await?.ok_or(Error::InvalidKey)?;
         let agent = Arc::new(ResolvedAgent { row, workspace, credentials: RwLock::default() });
-        self.keep(generation, hash, &agent);
+        self.insert_if_current(generation, hash, &agent);
         Ok((agent, generation))
     }
 
@@ -227,7 +227,7 @@ impl ConfigCache {
 
     /// Caches data loaded after `generation` was read. A newer snapshot stays unchanged, because the data may be older
     /// than it.
-    fn keep(&self, generation: i64, hash: KeyHash, agent: &Arc<ResolvedAgent>) {
+    fn insert_if_current(&self, generation: i64, hash: KeyHash, agent: &Arc<ResolvedAgent>) {
         let mut snapshot = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if snapshot.generation != generation {
             return;
@@ -243,7 +243,7 @@ impl ResolvedAgent {
     /// The credential called `name`, ignoring case, if this agent may use it. Unknown and unassigned credentials give
     /// the same error.
     pub(crate) async fn credential(&self, store: &Store, name: &str) -> Result<Arc<ResolvedCredential>> {
-        if let Some(found) = self.known(name) {
+        if let Some(found) = self.get_credential(name) {
             return found.ok_or(Error::CredentialNotFound);
         }
         // No credential has such a name, and misses are cached.
@@ -259,7 +259,7 @@ impl ResolvedAgent {
         found.ok_or(Error::CredentialNotFound)
     }
 
-    fn known(&self, name: &str) -> Option<Option<Arc<ResolvedCredential>>> {
+    fn get_credential(&self, name: &str) -> Option<Option<Arc<ResolvedCredential>>> {
         self.credentials.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 

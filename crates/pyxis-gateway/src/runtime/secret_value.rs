@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pyxis_core::secret::{SecretBytes, entered, entered_some};
+use pyxis_core::secret::{SecretBytes, clean_input, entered_some};
 use serde_json::Value;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -42,11 +42,11 @@ impl SecretValue {
         }
     }
 
-    /// Cleans up pasted input ([`pyxis_core::secret::entered`]). Single parts may be empty, but not all of them.
-    pub(crate) fn entered(mut self) -> Result<Self> {
+    /// Cleans up pasted input ([`pyxis_core::secret::clean_input`]). Single parts may be empty, but not all of them.
+    pub(crate) fn clean_input(mut self) -> Result<Self> {
         let meant = |name: &str, text: &str| {
             let place = if name.is_empty() { "secret".to_owned() } else { format!("secret.{name}") };
-            let meant = if name.is_empty() { entered_some(text) } else { entered(text) };
+            let meant = if name.is_empty() { entered_some(text) } else { clean_input(text) };
             meant.map(str::to_owned).map_err(|error| Error::field(place, error.to_string()))
         };
         match &mut self {
@@ -102,7 +102,7 @@ impl SecretValue {
     }
 
     /// All named parts. A single string has no name.
-    pub fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn named_parts(&self) -> impl Iterator<Item = (&str, &str)> {
         let (text, fields) = match self {
             Self::Text(text) => (Some(("", text.as_str())), None),
             Self::Fields(fields) => {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_taken_as_it_was_meant_and_a_bad_part_is_named() {
-        let entered = |value| SecretValue::from_json(value).unwrap().entered();
+        let entered = |value| SecretValue::from_json(value).unwrap().clean_input();
         assert_eq!(entered(json!("\u{feff}key-1\r\n")).unwrap().text(), Some("key-1"));
         let fields = entered(json!({"username": "\u{feff}u\n", "password": "p\n", "token": ""})).unwrap();
         assert!(fields.parts().eq(["p", "", "u"]));

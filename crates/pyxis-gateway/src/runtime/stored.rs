@@ -41,9 +41,9 @@ impl StoredRequest {
 
     pub(crate) fn decode(bytes: &SecretBytes) -> Result<Self, Damaged> {
         let mut reader = Reader(bytes.expose());
-        let target = String::from_utf8(reader.take()?.to_vec()).map_err(|_| Damaged)?;
+        let target = String::from_utf8(reader.read_field()?.to_vec()).map_err(|_| Damaged)?;
         let headers = reader.take_headers()?;
-        let body = Bytes::copy_from_slice(reader.take()?);
+        let body = Bytes::copy_from_slice(reader.read_field()?);
         Ok(Self { target, headers, body })
     }
 }
@@ -60,10 +60,10 @@ impl StoredResponse {
 
     pub(crate) fn decode(bytes: &SecretBytes) -> Result<Self, Damaged> {
         let mut reader = Reader(bytes.expose());
-        let status = StatusCode::from_bytes(reader.take()?).map_err(|_| Damaged)?;
+        let status = StatusCode::from_bytes(reader.read_field()?).map_err(|_| Damaged)?;
         let headers = reader.take_headers()?;
-        let truncated = reader.take()? == [1];
-        let body = Bytes::copy_from_slice(reader.take()?);
+        let truncated = reader.read_field()? == [1];
+        let body = Bytes::copy_from_slice(reader.read_field()?);
         Ok(Self { status, headers, body, truncated })
     }
 }
@@ -92,7 +92,7 @@ impl Writer {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn take(&mut self) -> Result<&'a [u8], Damaged> {
+    fn read_field(&mut self) -> Result<&'a [u8], Damaged> {
         let (length, rest) = self.0.split_first_chunk::<8>().ok_or(Damaged)?;
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| Damaged)?;
         let (field, rest) = rest.split_at_checked(length).ok_or(Damaged)?;
@@ -101,11 +101,11 @@ impl<'a> Reader<'a> {
     }
 
     fn take_headers(&mut self) -> Result<HeaderMap, Damaged> {
-        let count = self.take()?.try_into().map(u64::from_le_bytes).map_err(|_| Damaged)?;
+        let count = self.read_field()?.try_into().map(u64::from_le_bytes).map_err(|_| Damaged)?;
         let mut headers = HeaderMap::new();
         for _ in 0..count {
-            let name = HeaderName::from_bytes(self.take()?).map_err(|_| Damaged)?;
-            let value = HeaderValue::from_bytes(self.take()?).map_err(|_| Damaged)?;
+            let name = HeaderName::from_bytes(self.read_field()?).map_err(|_| Damaged)?;
+            let value = HeaderValue::from_bytes(self.read_field()?).map_err(|_| Damaged)?;
             headers.append(name, value);
         }
         Ok(headers)

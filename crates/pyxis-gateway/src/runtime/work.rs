@@ -104,7 +104,7 @@ impl Work {
     }
 
     /// Takes the transactions approved here that are not in progress.
-    pub(crate) fn take(&self) -> Vec<(WorkspaceId, TxnId)> {
+    pub(crate) fn drain_approved(&self) -> Vec<(WorkspaceId, TxnId)> {
         std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -9,13 +9,13 @@ use crate::Problem;
 use crate::problem::{Causes, kinds};
 
 /// Result of a handler.
-pub type Result<T, E = Failure> = std::result::Result<T, E>;
+pub type Result<T, E = AdminFailure> = std::result::Result<T, E>;
 
 /// A refused operation, as a response.
 #[derive(Debug)]
-pub struct Failure(AdminError);
+pub struct AdminFailure(AdminError);
 
-impl<E: Into<AdminError>> From<E> for Failure {
+impl<E: Into<AdminError>> From<E> for AdminFailure {
     fn from(error: E) -> Self {
         Self(error.into())
     }
@@ -26,25 +26,28 @@ impl From<&AdminError> for Problem {
         let said = error.to_string();
         let soon = |problem: Self| problem.with_header(RETRY_AFTER, HeaderValue::from_static("5"));
         match error {
-            AdminError::NotFound(_) => Self::of(kinds::NOT_FOUND, said),
-            AdminError::Forbidden(_) => Self::of(kinds::FORBIDDEN, said),
-            AdminError::Conflict(_) => Self::of(kinds::CONFLICT, said),
-            AdminError::Changed { revision } => Self::of(kinds::CHANGED, said).with("revision", *revision),
-            AdminError::InvalidField { field, detail } => {
-                Self::of(kinds::INVALID_FIELD, format!("{field}: {detail}")).with("field", field.as_str())
+            AdminError::NotFound(_) => Self::from_kind(kinds::NOT_FOUND, said),
+            AdminError::Forbidden(_) => Self::from_kind(kinds::FORBIDDEN, said),
+            AdminError::Conflict(_) => Self::from_kind(kinds::CONFLICT, said),
+            AdminError::Changed { revision } => {
+                Self::from_kind(kinds::CHANGED, said).with_member("revision", *revision)
             }
-            AdminError::Busy => soon(Self::of(kinds::BUSY, said)),
-            AdminError::Source(_) => soon(Self::of(kinds::UPSTREAM_ERROR, said)),
+            AdminError::InvalidField { field, detail } => {
+                Self::from_kind(kinds::INVALID_FIELD, format!("{field}: {detail}"))
+                    .with_member("field", field.as_str())
+            }
+            AdminError::Busy => soon(Self::from_kind(kinds::BUSY, said)),
+            AdminError::Source(_) => soon(Self::from_kind(kinds::UPSTREAM_ERROR, said)),
             AdminError::Unavailable { what, .. } => {
                 let detail = format!("{what} is unavailable, so nothing was changed");
-                soon(Self::of(kinds::UNAVAILABLE, detail))
+                soon(Self::from_kind(kinds::UNAVAILABLE, detail))
             }
-            AdminError::Internal(_) => Self::of(kinds::INTERNAL, said),
+            AdminError::Internal(_) => Self::from_kind(kinds::INTERNAL, said),
         }
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for AdminFailure {
     fn into_response(self) -> Response {
         let problem = Problem::from(&self.0);
         if problem.status().is_server_error() {
@@ -79,7 +82,7 @@ mod tests {
         assert_eq!(problem(&cause()).detail(), "the database is unavailable, so nothing was changed");
         assert_eq!(Causes(&cause()).to_string(), "the database does not respond: connection refused");
         for error in [cause(), AdminError::Busy, AdminError::Source("Ethereum")] {
-            let response = Failure::from(error).into_response();
+            let response = AdminFailure::from(error).into_response();
             assert_eq!(response.headers()[RETRY_AFTER], "5");
         }
         assert_eq!(problem(&AdminError::internal("a secret")).detail(), "internal error");

@@ -53,7 +53,7 @@ impl Cursor for String {
 
 /// A complete list: `{"agents": […]}`.
 #[derive(Debug)]
-pub struct List<T>(Vec<T>);
+pub struct CompleteList<T>(Vec<T>);
 
 /// One page of a list: `{"approvals": […], "next_before": …}`.
 #[derive(Debug)]
@@ -71,19 +71,19 @@ impl<T: Paged> PagedList<T> {
     }
 }
 
-impl<T> From<Vec<T>> for List<T> {
+impl<T> From<Vec<T>> for CompleteList<T> {
     fn from(items: Vec<T>) -> Self {
         Self(items)
     }
 }
 
-impl<T> FromIterator<T> for List<T> {
+impl<T> FromIterator<T> for CompleteList<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         Self(items.into_iter().collect())
     }
 }
 
-impl<T: Listed> Serialize for List<T> {
+impl<T: Listed> Serialize for CompleteList<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(Some(1))?;
         map.serialize_entry(T::MEMBER, &self.0)?;
@@ -119,13 +119,13 @@ fn item_schemas<T: Listed>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
     T::schemas(schemas);
 }
 
-impl<T: Listed> PartialSchema for List<T> {
+impl<T: Listed> PartialSchema for CompleteList<T> {
     fn schema() -> RefOr<Schema> {
         list::<T>().into()
     }
 }
 
-impl<T: Listed> ToSchema for List<T> {
+impl<T: Listed> ToSchema for CompleteList<T> {
     fn name() -> Cow<'static, str> {
         list_name::<T>()
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_full_page_has_the_cursor_of_the_next_one() {
         let rows = |ids: &[i64]| ids.iter().map(|id| Row { id: *id }).collect::<Vec<_>>();
-        assert_eq!(json(&List::from(rows(&[1]))), r#"{"rows":[{"id":1}]}"#);
+        assert_eq!(json(&CompleteList::from(rows(&[1]))), r#"{"rows":[{"id":1}]}"#);
         assert_eq!(json(&PagedList::new(rows(&[2, 1]), 2)), r#"{"rows":[{"id":2},{"id":1}],"next":1}"#);
         assert_eq!(json(&PagedList::new(rows(&[2]), 2)), r#"{"rows":[{"id":2}],"next":null}"#);
     }

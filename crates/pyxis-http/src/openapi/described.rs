@@ -47,7 +47,7 @@ impl<S: Clone + Send + Sync + 'static> DescribedRouter<S> {
 
     /// Adds descriptions only, for handlers that are served in another way.
     #[must_use]
-    pub fn described(self, (schemas, paths, _): UtoipaMethodRouter<S>) -> Self {
+    pub fn with_descriptions(self, (schemas, paths, _): UtoipaMethodRouter<S>) -> Self {
         self.describe(paths, schemas)
     }
 

@@ -7,7 +7,7 @@ use utoipa::openapi::{
     ContentBuilder, Header, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder,
 };
 
-use super::values::{Id, Time, Uri, joined, words};
+use super::values::{Id, Time, Uri, joined, text_enum};
 use crate::problem::ProblemKind;
 
 /// Declares responses, each for problems that share a status. A doc comment becomes the description.
@@ -113,7 +113,7 @@ fn number(description: &str, least: usize) -> Header {
 }
 
 crate::value_schemas! {
-    AboutBlank = words(["about:blank"]);
+    AboutBlank = text_enum(["about:blank"]);
 }
 
 /// The body of a problem, RFC 9457. Match on `code`; `detail` is for people and may change.

@@ -13,7 +13,7 @@ macro_rules! value_schemas {
 
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                $crate::openapi::described($schema, &[$($doc),*])
+                $crate::openapi::with_description($schema, &[$($doc),*])
             }
         }
 
@@ -44,12 +44,12 @@ pub fn format(name: &str) -> SchemaFormat {
 }
 
 /// A text that is one of these words.
-pub fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
+pub fn text_enum<'a>(words: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
     text().enum_values(Some(words))
 }
 
 /// The schema with a description, from the lines of a doc comment.
-pub fn described(schema: ObjectBuilder, lines: &[&str]) -> RefOr<Schema> {
+pub fn with_description(schema: ObjectBuilder, lines: &[&str]) -> RefOr<Schema> {
     schema.description(joined(lines)).into()
 }
 

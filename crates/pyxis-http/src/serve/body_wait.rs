@@ -36,7 +36,7 @@ impl BodyWait {
     }
 
     /// Ends the current wait, if any.
-    pub(super) fn arrived(&mut self, bytes: usize) {
+    pub(super) fn end_wait(&mut self, bytes: usize) {
         if let Some(since) = self.since.take() {
             self.waited += since.elapsed();
         }
@@ -45,7 +45,7 @@ impl BodyWait {
 
     /// Waits on. Resolves with the reason once the body is too slow.
     pub(super) fn poll_too_slow(&mut self, context: &mut Context<'_>) -> Poll<MalformedRequest> {
-        let left = self.left();
+        let left = self.time_left();
         let timer = match (self.since, &mut self.timer) {
             (Some(_), Some(timer)) => timer,
             (_, timer) => {
@@ -63,7 +63,7 @@ impl BodyWait {
     }
 
     /// Time that is left for waiting, as of the start of the current wait.
-    fn left(&self) -> Duration {
+    fn time_left(&self) -> Duration {
         let earned = Duration::from_secs(self.received / SLOWEST_BODY);
         self.limit.saturating_add(earned).saturating_sub(self.waited)
     }
@@ -100,13 +100,13 @@ mod tests {
         for _ in 0..3 {
             for _ in 0..3 {
                 assert!(!is_over(&mut wait, BODY_TIMEOUT / 4).await);
-                wait.arrived(1);
+                wait.end_wait(1);
             }
             wait.restart();
         }
         for _ in 0..3 {
             assert!(!is_over(&mut wait, BODY_TIMEOUT / 4).await);
-            wait.arrived(1);
+            wait.end_wait(1);
         }
         assert!(is_over(&mut wait, BODY_TIMEOUT / 2).await);
     }
@@ -114,7 +114,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn bytes_earn_time() {
         let mut wait = BodyWait::new(Duration::from_secs(1));
-        wait.arrived(usize::try_from(SLOWEST_BODY).unwrap() * 2);
+        wait.end_wait(usize::try_from(SLOWEST_BODY).unwrap() * 2);
         assert!(!is_over(&mut wait, Duration::from_millis(2_900)).await);
         assert!(is_over(&mut wait, Duration::from_secs(1)).await);
     }

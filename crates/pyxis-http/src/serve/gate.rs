@@ -15,19 +15,19 @@ use tower::Service;
 use super::body_wait::{BodyWait, SlowBodyFlag};
 use super::head::is_host;
 use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MalformedRequest};
-use super::wire::Shared;
+use super::wire::ConnectionState;
 
 /// Answers refused requests itself and forwards the others.
 #[derive(Clone)]
 pub(super) struct Gate<S> {
     service: S,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     /// Total time for a body.
     body_total: Duration,
 }
 
 impl<S> Gate<S> {
-    pub(super) fn new(service: S, shared: Arc<Shared>, body_total: Duration) -> Self {
+    pub(super) fn new(service: S, shared: Arc<ConnectionState>, body_total: Duration) -> Self {
         Self { service, shared, body_total }
     }
 
@@ -115,7 +115,7 @@ where
 enum Stall {
     /// The request has no body.
     Never,
-    Connection(Arc<Shared>),
+    Connection(Arc<ConnectionState>),
     Stream(Arc<SlowBodyFlag>),
 }
 
@@ -134,7 +134,7 @@ pub(super) struct ResponseFuture<F> {
     way: Way<F>,
     version: Version,
     stall: Stall,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
 }
 
 enum Way<F> {
@@ -209,7 +209,7 @@ impl Body for RequestBody {
         if let Poll::Ready(frame) = frame {
             if let Some(watch) = &mut this.watch {
                 let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
-                watch.wait.arrived(data.map_or(0, Bytes::len));
+                watch.wait.end_wait(data.map_or(0, Bytes::len));
             }
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }

@@ -24,7 +24,7 @@ const LINE_OVERHEAD: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     place: ConnectionPart,
-    head: Head,
+    head: HeadParser,
     /// Number of heads that hyper may read so far.
     heads: u64,
 }
@@ -99,7 +99,7 @@ impl Stream {
                     Ok(Some((length, body))) => {
                         good += length;
                         self.heads += 1;
-                        self.head = Head::default();
+                        self.head = HeadParser::default();
                         self.place = match body {
                             Body::Sized(0) => ConnectionPart::Head,
                             Body::Sized(length) => ConnectionPart::Sized(length),
@@ -141,7 +141,7 @@ enum Body {
 
 /// Parse state of an incomplete head.
 #[derive(Debug, Default)]
-struct Head {
+struct HeadParser {
     /// Start of the first line not read yet.
     line: usize,
     /// Position up to which no line end was found.
@@ -156,7 +156,7 @@ struct Head {
     transfer_encoding: bool,
 }
 
-impl Head {
+impl HeadParser {
     /// Continues reading; `bytes` start at the head. Returns its length and body framing once it is complete.
     fn read(&mut self, bytes: &[u8]) -> Result<Option<(usize, Body)>, MalformedRequest> {
         loop {

@@ -15,7 +15,7 @@ use super::body_wait::{BodyWait, SlowBodyFlag};
 use super::head::{Rest, Stream};
 use super::refusal::MalformedRequest;
 
-/// Stand-in for a refused request, so that its response is sent in order. [`Shared`] stores its number.
+/// Stand-in for a refused request, so that its response is sent in order. [`ConnectionState`] stores its number.
 const REFUSED: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
 
 /// Buffer size, in bytes, from which data is read directly into hyper's buffer. hyper's first reads are smaller, to
@@ -31,7 +31,7 @@ const DISCARDS: usize = 32;
 
 /// State shared by a connection and its service.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     /// Number of requests that reached the service.
     requests: AtomicU64,
     /// Number of the refused request, or 0. Written after the reason.
@@ -43,7 +43,7 @@ pub(super) struct Shared {
     switched: AtomicBool,
 }
 
-impl Shared {
+impl ConnectionState {
     /// Counts an HTTP/1 request. Returns the reason if it is the refused one.
     pub(super) fn next(&self) -> Option<MalformedRequest> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
@@ -75,7 +75,7 @@ impl Shared {
 pub(super) struct ScreenedStream<S> {
     stream: S,
     scanned: Stream,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     /// Bytes not yet passed to hyper. The first `good` of them are safe to pass on.
     held: Vec<u8>,
     good: usize,
@@ -113,7 +113,7 @@ enum End {
 }
 
 impl<S: AsyncRead + Unpin> ScreenedStream<S> {
-    pub(super) fn new(stream: S, shared: Arc<Shared>, body_total: Duration) -> Self {
+    pub(super) fn new(stream: S, shared: Arc<ConnectionState>, body_total: Duration) -> Self {
         Self {
             stream,
             scanned: Stream::default(),
@@ -144,11 +144,11 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
     fn scan_held(&mut self) {
         let scan = self.scanned.scan(&self.held[self.good..]);
         self.good += scan.good;
-        self.settle(scan.rest);
+        self.end_if_unusable(scan.rest);
     }
 
     /// Ends the connection if the remaining bytes are unusable.
-    fn settle(&mut self, rest: Rest) {
+    fn end_if_unusable(&mut self, rest: Rest) {
         match rest {
             Rest::Unfinished => {}
             Rest::Refused(reason) => self.refuse(reason),
@@ -183,7 +183,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
                 self.held.extend_from_slice(&bytes[scan.good..]);
             }
             buf.set_filled(before + scan.good);
-            self.settle(scan.rest);
+            self.end_if_unusable(scan.rest);
             return Poll::Ready(Ok(read));
         }
         let mut bytes = [0; 4 * WIDE];
@@ -242,8 +242,8 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
     }
 
     /// Ends a wait for a body, and begins with the next body after a new head.
-    fn arrived(&mut self, bytes: usize) {
-        self.body.arrived(bytes);
+    fn end_wait(&mut self, bytes: usize) {
+        self.body.end_wait(bytes);
         if self.body_of != self.scanned.heads() {
             self.body_of = self.scanned.heads();
             self.body.restart();
@@ -290,7 +290,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ScreenedStream<S> {
             match this.poll_fill(cx, buf) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ok(())),
                 Poll::Ready(Ok(bytes)) => {
-                    this.arrived(bytes);
+                    this.end_wait(bytes);
                     if this.waits == Wait::Body || this.awaited() != Wait::Head {
                         this.waits = Wait::Nothing;
                     }

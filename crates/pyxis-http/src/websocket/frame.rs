@@ -42,7 +42,7 @@ impl Opcode {
         }
     }
 
-    const fn of(number: u8) -> Option<Self> {
+    const fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             0x0 => Self::Continuation,
             0x1 => Self::Text,
@@ -121,7 +121,7 @@ impl FrameHeader {
         if first & 0x70 != 0 {
             return Err(Violation::Reserved);
         }
-        let opcode = Opcode::of(first & 0x0F).ok_or(Violation::Opcode)?;
+        let opcode = Opcode::from_number(first & 0x0F).ok_or(Violation::Opcode)?;
         let is_last = first & 0x80 != 0;
         let short = second & 0x7F;
         if opcode.is_control() && (!is_last || usize::from(short) > MAX_CONTROL) {

@@ -51,7 +51,7 @@ pub enum InvalidHandshake {
 impl Handshake {
     /// Takes the handshake from a request: its headers that concern this connection alone, and the connection. `None` for
     /// every other request.
-    pub fn take(head: &mut request::Parts) -> Result<Option<Self>, InvalidHandshake> {
+    pub fn extract(head: &mut request::Parts) -> Result<Option<Self>, InvalidHandshake> {
         if !is_handshake(&head.method, head.version, &head.headers) {
             return Ok(None);
         }
@@ -79,14 +79,14 @@ pub fn is_handshake(method: &Method, version: Version, headers: &HeaderMap) -> b
 }
 
 /// Adds the headers of a handshake of our own with this key, without extensions: nothing is then compressed.
-pub fn offer(headers: &mut HeaderMap, key: &str) {
+pub fn add_headers(headers: &mut HeaderMap, key: &str) {
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
     headers.extend(HeaderValue::try_from(key).ok().map(|key| (SEC_WEBSOCKET_KEY, key)));
 }
 
-/// Checks the headers of a 101 to [`offer`]. Returns the subprotocol that the server chose among `protocols`, or what is
+/// Checks the headers of a 101 to [`add_headers`]. Returns the subprotocol that the server chose among `protocols`, or what is
 /// wrong.
 pub fn check_answer<'h>(
     headers: &'h HeaderMap,
@@ -176,7 +176,7 @@ mod tests {
         let mut request = request.body(()).unwrap();
         let upgrade = hyper::upgrade::on(&mut request);
         request.extensions_mut().insert(upgrade);
-        Handshake::take(&mut request.into_parts().0).map(|taken| taken.is_some())
+        Handshake::extract(&mut request.into_parts().0).map(|taken| taken.is_some())
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
 
     /// Writes one frame and waits until the connection has taken it. A payload of a control frame is cut at 125 bytes.
     pub async fn write(&mut self, is_last: bool, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
-        let payload = if opcode.is_control() { cut(payload) } else { payload };
+        let payload = if opcode.is_control() { truncate_payload(payload) } else { payload };
         let mask = self.masks.as_deref().map(entropy::bytes::<4>);
         self.buffer.clear();
         FrameHeader { is_last, opcode, length: payload.len() as u64, mask }.write(&mut self.buffer);
@@ -55,7 +55,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
 }
 
 /// As much of a control frame's payload as fits, without half a character at the end.
-fn cut(payload: &[u8]) -> &[u8] {
+fn truncate_payload(payload: &[u8]) -> &[u8] {
     if payload.len() <= MAX_CONTROL {
         return payload;
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use super::*;
 use crate::features::Features;
-use crate::graph::{Builder, Facts, Transfer};
+use crate::graph::{AddressProfile, Builder, Transfer};
 use crate::scope::{Chain, Kind};
 
 const START: u32 = 1_640_000_000;
@@ -33,13 +33,13 @@ impl Story {
     }
 
     fn bridged(&mut self, who: u16, at: u32) {
-        self.0.add_facts(address(who), Facts { first_bridge: at, volume_usd: 100.0 });
+        self.0.add_facts(address(who), AddressProfile { first_bridge: at, volume_usd: 100.0 });
     }
 
     /// Users that belong together, without those that are alone.
-    fn together(self) -> Vec<Vec<u16>> {
+    fn cluster_members(self) -> Vec<Vec<u16>> {
         let graph = self.0.build();
-        let peers = PeerIndex::of(&graph);
+        let peers = PeerIndex::build(&graph);
         let mut found: Vec<Vec<u16>> = linked_users::groups(&graph, &peers)
             .into_iter()
             .filter(|members| members.len() > 1)
@@ -54,11 +54,11 @@ impl Story {
         found
     }
 
-    fn found(self, least: usize) -> Vec<Group> {
+    fn find_groups(self, least: usize) -> Vec<Group> {
         let graph = self.0.build();
-        let (peers, bundle) = (PeerIndex::of(&graph), crate::built_in().unwrap());
+        let (peers, bundle) = (PeerIndex::build(&graph), crate::built_in().unwrap());
         let score = |address| {
-            let found = Features::of(&graph, &peers, graph.find(address)?)?;
+            let found = Features::compute(&graph, &peers, graph.find(address)?)?;
             bundle.scores(&found).unwrap().aggregate.map(crate::bundle::score)
         };
         let found = suspected(&graph, &candidates(&graph, &peers, least), score);
@@ -79,9 +79,9 @@ fn farm(story: &mut Story, apart: u32) {
 fn users_of_one_funder_that_came_within_minutes_are_a_group_with_its_evidence() {
     let mut story = Story::default();
     farm(&mut story, 1);
-    let [group] = story.found(5).try_into().unwrap();
+    let [group] = story.find_groups(5).try_into().unwrap();
     assert_eq!((group.size, group.members.len(), group.same_day), (12, 12, 12));
-    let shared = |of| Some(Shared { address: address(of), members: 12, who: (0..12).collect() });
+    let shared = |of| Some(SharedCounterparty { address: address(of), members: 12, who: (0..12).collect() });
     assert_eq!((&group.shared_funder, &group.shared_sink), (&shared(FUNDER), &shared(SINK)));
     assert_eq!((group.transfers_within, group.links.len()), (0, 0));
     assert!(group.median_score < 50.0, "{}", group.median_score);
@@ -110,7 +110,7 @@ fn copies_are_joined_however_far_apart_they_came() {
     story.sends(13, 1_200, START);
     story.sends(15, 1_200, START);
     story.bridged(15, START);
-    assert_eq!(story.together(), [(1..=12).collect::<Vec<_>>(), vec![13, 14]]);
+    assert_eq!(story.cluster_members(), [(1..=12).collect::<Vec<_>>(), vec![13, 14]]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_shop_does_not_make_a_group_of_its_customers() {
         story.bridged(user, START + user_day(user));
         story.sends(user, 1_100 + user, START);
     }
-    assert_eq!(story.together(), Vec::<Vec<u16>>::new());
+    assert_eq!(story.cluster_members(), Vec::<Vec<u16>>::new());
 }
 
 fn user_day(user: u16) -> u32 {
@@ -138,13 +138,13 @@ fn whoever_serves_many_joins_nobody() {
         exchange.sends(FUNDER, user, START);
         exchange.bridged(user, START + u32::from(user));
     }
-    assert_eq!(exchange.together(), Vec::<Vec<u16>>::new(), "many counterparties");
+    assert_eq!(exchange.cluster_members(), Vec::<Vec<u16>>::new(), "many counterparties");
     let mut venue = Story::default();
     for user in 1..=120 {
         venue.sends(user, SINK, START);
         venue.bridged(user, START);
     }
-    assert_eq!(venue.together(), Vec::<Vec<u16>>::new(), "many users");
+    assert_eq!(venue.cluster_members(), Vec::<Vec<u16>>::new(), "many users");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn without_any_first_bridging_the_moment_of_funding_counts() {
     for other in 0..120 {
         story.sends(FUNDER, 2_000 + other, START);
     }
-    assert_eq!(story.together(), [vec![1, 2, 3]]);
+    assert_eq!(story.cluster_members(), [vec![1, 2, 3]]);
 }
 
 /// Three in a row and a ring of four, days apart.
@@ -177,7 +177,7 @@ fn acquaintances() -> Story {
 
 #[test]
 fn direct_transfers_connect() {
-    assert_eq!(acquaintances().together(), [vec![1, 2, 3], vec![11, 12, 13, 14]]);
+    assert_eq!(acquaintances().cluster_members(), [vec![1, 2, 3], vec![11, 12, 13, 14]]);
 }
 
 #[test]

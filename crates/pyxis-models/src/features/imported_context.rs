@@ -59,7 +59,7 @@ impl Features {
 
     /// Combines the imported features in `self` with the wallet's transfers on the queried chains; `None` if every
     /// scope has too little activity.
-    pub fn beside(
+    pub fn with_imported_context(
         &self,
         events: &[ScopedTransfer],
         popularity: &impl Fn(Node) -> f32,
@@ -87,7 +87,7 @@ impl Features {
             let own = scope::measure(events, popularity, latest);
             let parts: Vec<&Numbers> =
                 std::iter::once(&own).chain(others.iter().map(|(_, numbers)| numbers)).collect();
-            wallet[..SCOPE].copy_from_slice(&together(&parts));
+            wallet[..SCOPE].copy_from_slice(&combine(&parts));
             let more = others.iter().filter(|(_, numbers)| transfers(numbers) > 0.0).count();
             wallet[SCOPE] = to_float(chains(events)) + super::count(more);
         }
@@ -112,7 +112,7 @@ fn nfts(found: Option<&Numbers>, local: Option<&Numbers>, on_asked: f32) -> Opti
     match found {
         None => elsewhere.then_some(*local),
         Some(found) if !elsewhere => Some(*found),
-        Some(found) if on_asked < 0.5 => Some(together(&[found, local])),
+        Some(found) if on_asked < 0.5 => Some(combine(&[found, local])),
         // They overlap by an unknown amount: the one that saw more wins.
         Some(found) if transfers(local) > transfers(found) => Some(*local),
         Some(found) => Some(*found),
@@ -124,7 +124,7 @@ fn transfers(numbers: &Numbers) -> f32 {
 }
 
 /// The combined numbers of several parts of a wallet's activity.
-fn together(parts: &[&Numbers]) -> Numbers {
+fn combine(parts: &[&Numbers]) -> Numbers {
     let parts: Vec<&Numbers> = parts.iter().copied().filter(|part| transfers(part) > 0.0).collect();
     let known = |place: usize| parts.iter().map(move |part| part[place]).filter(|number| !number.is_nan());
     let most = |place: usize| known(place).fold(f32::NAN, f32::max);

@@ -24,7 +24,7 @@ pub(super) struct Twin {
 }
 
 impl Neighbors {
-    pub(super) fn of(graph: &Graph, peers: &PeerIndex, node: Node) -> Self {
+    pub(super) fn compute(graph: &Graph, peers: &PeerIndex, node: Node) -> Self {
         let parties = graph.parties(node);
         let near = parties.iter().copied().filter(|party| peers.is_peer(*party)).collect();
         let twins = twins(peers, node, &parties);

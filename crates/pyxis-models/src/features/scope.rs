@@ -76,12 +76,12 @@ pub fn measure(
     let got_from = parties(events, false);
     let mutual = sent_to.iter().filter(|party| got_from.binary_search(party).is_ok()).count();
     let distinct = sent_to.len() + got_from.len() - mutual;
-    let (out, into) = (Popularity::of(&sent_to, popularity), Popularity::of(&got_from, popularity));
+    let (out, into) = (Popularity::compute(&sent_to, popularity), Popularity::compute(&got_from, popularity));
     let share = |wanted: fn(&ScopedTransfer) -> bool| {
         ratio(events.iter().filter(|event| wanted(event)).count(), events.len())
     };
     let known: Vec<bool> = events.iter().filter_map(|event| event.round).collect();
-    let timing = Timing::of(events, latest);
+    let timing = Timing::compute(events, latest);
     [
         count(outgoing),
         count(events.len() - outgoing),
@@ -144,7 +144,7 @@ struct Popularity {
 }
 
 impl Popularity {
-    fn of(parties: &[Node], popularity: &impl Fn(Node) -> f32) -> Self {
+    fn compute(parties: &[Node], popularity: &impl Fn(Node) -> f32) -> Self {
         let known: Vec<f32> =
             parties.iter().map(|party| popularity(*party).ln_1p()).filter(|log| !log.is_nan()).collect();
         Self {
@@ -169,7 +169,7 @@ struct Timing {
 }
 
 impl Timing {
-    fn of(events: &[ScopedTransfer], latest: Option<u32>) -> Self {
+    fn compute(events: &[ScopedTransfer], latest: Option<u32>) -> Self {
         let mut times: Vec<u32> = events.iter().filter_map(|event| event.time).map(NonZeroU32::get).collect();
         times.sort_unstable();
         let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return Self::unknown() };

@@ -2,14 +2,14 @@
 
 mod co_arrival;
 mod imported_context;
-mod rest;
+mod many_transfers;
 
 use std::num::NonZeroU32;
 
 use pyxis_core::address::EvmAddress;
 
 use super::*;
-use crate::graph::{Builder, Facts, Transfer};
+use crate::graph::{AddressProfile, Builder, Transfer};
 use crate::scope::Chain;
 
 const DAY: u32 = 86_400;
@@ -39,14 +39,14 @@ impl Story {
     }
 
     fn bridged(mut self, who: u8, day: u32, volume_usd: f32) -> Self {
-        self.0.add_facts(address(who), Facts { first_bridge: day * DAY, volume_usd });
+        self.0.add_facts(address(who), AddressProfile { first_bridge: day * DAY, volume_usd });
         self
     }
 
     fn look_at(self, who: u8) -> Option<Features> {
         let graph = self.0.build();
-        let peers = PeerIndex::of(&graph);
-        Features::of(&graph, &peers, graph.find(address(who))?)
+        let peers = PeerIndex::build(&graph);
+        Features::compute(&graph, &peers, graph.find(address(who))?)
     }
 }
 
@@ -60,7 +60,7 @@ fn of_wallet(found: &Features, wanted: &str) -> f32 {
 }
 
 fn of_ethereum(found: &Features, wanted: &str) -> f32 {
-    let seen = found.seen(ChainScope::Chain(Chain::Ethereum)).expect("activity on Ethereum");
+    let seen = found.scope_input(ChainScope::Chain(Chain::Ethereum)).expect("activity on Ethereum");
     let place = (WALLET..ALL).find(|place| feature_name(*place) == wanted).expect("a name");
     seen[place]
 }
@@ -134,13 +134,14 @@ fn a_scope_needs_two_transfers_and_a_first_bridging_is_enough_for_ethereum() {
     let story =
         Story::new().sends(1, 2, 1).on(Chain::Base, Kind::Native, 1, 2).on(Chain::Base, Kind::Nft, 2, 1);
     let found = story.look_at(1).unwrap();
-    assert!(found.seen(ChainScope::Chain(Chain::Base)).is_some());
+    assert!(found.scope_input(ChainScope::Chain(Chain::Base)).is_some());
     assert!(
-        found.seen(ChainScope::Chain(Chain::Ethereum)).is_none() && found.seen(ChainScope::Nft).is_none()
+        found.scope_input(ChainScope::Chain(Chain::Ethereum)).is_none()
+            && found.scope_input(ChainScope::Nft).is_none()
     );
     close(of_wallet(&found, "chains"), 2.0);
     let bridged = Story::new().bridged(1, 10, 99.0).bridged(2, 12, 0.0).look_at(1).unwrap();
-    assert!(bridged.seen(ChainScope::Chain(Chain::Ethereum)).is_some());
+    assert!(bridged.scope_input(ChainScope::Chain(Chain::Ethereum)).is_some());
     close(of_wallet(&bridged, "first_bridge_age_days"), 2.0);
     close(of_wallet(&bridged, "bridge_volume"), 100.0_f32.ln());
 }
@@ -235,7 +236,7 @@ fn a_wallet_known_alone_has_its_own_numbers_and_no_company() {
     let events = [event(0, true), event(1, false)];
     let found =
         Features::of_alone(&events, &|party| if party == 0 { 9.0 } else { f32::NAN }, Some(7200)).unwrap();
-    let seen = found.seen(ChainScope::Chain(Chain::Base)).unwrap();
+    let seen = found.scope_input(ChainScope::Chain(Chain::Base)).unwrap();
     close(seen[WALLET + 6], 10.0_f32.ln());
     assert!(seen[WALLET + 9].is_nan(), "nobody knows the sender");
     close(of_wallet(&found, "chains"), 1.0);

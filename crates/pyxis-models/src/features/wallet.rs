@@ -58,7 +58,7 @@ pub(super) fn measure(
         numbers[1] = to_float(latest.saturating_sub(facts.first_bridge)) / 86_400.0;
         numbers[2] = facts.volume_usd.max(0.0).ln_1p();
     }
-    numbers[3..9].copy_from_slice(&company(peers, node, near));
+    numbers[3..9].copy_from_slice(&peer_features(peers, node, near));
     numbers[9..18].copy_from_slice(&shared(peers, neighbors));
     let (fanout, fanin) = ownership(graph, peers, node);
     numbers[18] = fanout;
@@ -68,7 +68,7 @@ pub(super) fn measure(
 }
 
 /// The graph of peers around a wallet.
-fn company(peers: &PeerIndex, node: Node, near: &[Node]) -> [f32; 6] {
+fn peer_features(peers: &PeerIndex, node: Node, near: &[Node]) -> [f32; 6] {
     let group = near.iter().chain([&node]).map(|peer| peers.group_size(*peer)).max().unwrap_or(0);
     let degrees: usize = near.iter().map(|peer| peers.neighbors(*peer).len()).sum();
     let mean = if near.is_empty() { 0.0 } else { count(degrees) / count(near.len()) };

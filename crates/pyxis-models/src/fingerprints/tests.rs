@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 use crate::features::Features;
-use crate::graph::{Builder, Facts, Transfer};
+use crate::graph::{AddressProfile, Builder, Transfer};
 use crate::scope::{Chain, Kind};
 
 /// An event between addresses.
@@ -30,14 +30,14 @@ fn sent(from: u16, to: u16) -> Event {
 }
 
 /// A rebuild's view of some activity: features by address, fingerprints by address.
-struct Known {
+struct RebuiltActivity {
     graph: Graph,
     peers: PeerIndex,
     signs: Vec<Fingerprint>,
 }
 
-impl Known {
-    fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+impl RebuiltActivity {
+    fn rebuild<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut builder = Builder::default();
         for event in events {
             match *event {
@@ -46,28 +46,28 @@ impl Known {
                     builder.add(Transfer { from, to, time: hour, chain, kind: Kind::Native, round: None });
                 }
                 Event::Bridged { who, hour, volume_usd } => {
-                    builder.add_facts(address(who), Facts { first_bridge: hour * 3600, volume_usd });
+                    builder.add_facts(address(who), AddressProfile { first_bridge: hour * 3600, volume_usd });
                 }
             }
         }
         let graph = builder.build();
-        let peers = PeerIndex::of(&graph);
-        let signs = of(&graph, &peers);
+        let peers = PeerIndex::build(&graph);
+        let signs = compute(&graph, &peers);
         Self { graph, peers, signs }
     }
 
     /// As bytes, so that unknown values compare equal.
     fn features(&self) -> HashMap<EvmAddress, Option<Vec<u8>>> {
-        let look = |node| Features::of(&self.graph, &self.peers, node).map(|found| found.to_bytes());
+        let look = |node| Features::compute(&self.graph, &self.peers, node).map(|found| found.to_bytes());
         self.graph.nodes().map(|node| (self.graph.address(node), look(node))).collect()
     }
 
-    fn world(&self) -> i64 {
+    fn global_fingerprint(&self) -> i64 {
         global_fingerprint(&self.graph, &self.peers)
     }
 
     /// Addresses to compute after `before`.
-    fn reached(&self, before: &Self) -> Vec<EvmAddress> {
+    fn affected(&self, before: &Self) -> Vec<EvmAddress> {
         let signs: HashMap<EvmAddress, Fingerprint> =
             before.graph.nodes().map(|node| before.graph.address(node)).zip(before.signs.clone()).collect();
         let told = |address: EvmAddress| signs.get(&address).copied();
@@ -115,11 +115,11 @@ fn whoever_is_not_reached_has_the_same_features_as_before() {
     let spared = Cell::new(0_usize);
     let config = Config { cases: 600, failure_persistence: None, ..Config::default() };
     let property = |(before, after): (Vec<Event>, Vec<Event>)| {
-        let (before, after) = (Known::of(&before), Known::of(&after));
-        if before.world() != after.world() {
+        let (before, after) = (RebuiltActivity::rebuild(&before), RebuiltActivity::rebuild(&after));
+        if before.global_fingerprint() != after.global_fingerprint() {
             return Ok(());
         }
-        let reached = after.reached(&before);
+        let reached = after.affected(&before);
         let known = before.features();
         for (address, found) in after.features() {
             if !reached.contains(&address) {
@@ -139,22 +139,25 @@ fn whoever_is_not_reached_has_the_same_features_as_before() {
 fn another_time_or_chain_of_a_transfer_reaches_its_ends() {
     let at = |chain, hour| {
         let moved = Event::Sent { from: 1, to: 2, chain, hour: NonZeroU32::new(hour) };
-        Known::of(&[moved, sent(3, 4), Event::Bridged { who: 3, hour: 5, volume_usd: 1.0 }])
+        RebuiltActivity::rebuild(&[moved, sent(3, 4), Event::Bridged { who: 3, hour: 5, volume_usd: 1.0 }])
     };
     let before = at(Chain::Base, 1);
-    assert_eq!(numbers(at(Chain::Base, 2).reached(&before)), [1, 2]);
-    assert_eq!(numbers(at(Chain::Polygon, 1).reached(&before)), [1, 2]);
-    assert!(at(Chain::Base, 1).reached(&before).is_empty());
+    assert_eq!(numbers(at(Chain::Base, 2).affected(&before)), [1, 2]);
+    assert_eq!(numbers(at(Chain::Polygon, 1).affected(&before)), [1, 2]);
+    assert!(at(Chain::Base, 1).affected(&before).is_empty());
 }
 
 #[test]
 fn a_transfer_reaches_those_who_deal_with_its_ends_and_no_strangers() {
     let circle = |first: u16| (0..4).map(move |step| sent(first + step, first + (step + 1) % 4));
     let before: Vec<Event> = circle(10).chain(circle(20)).collect();
-    let known = Known::of(&before);
-    assert_eq!(numbers(Known::of(before.iter().chain([&sent(10, 11)])).reached(&known)), [10, 11]);
+    let known = RebuiltActivity::rebuild(&before);
+    assert_eq!(
+        numbers(RebuiltActivity::rebuild(before.iter().chain([&sent(10, 11)])).affected(&known)),
+        [10, 11]
+    );
     let new = [before.clone(), vec![sent(10, 30)]].concat();
-    let reached = numbers(Known::of(&new).reached(&known));
+    let reached = numbers(RebuiltActivity::rebuild(&new).affected(&known));
     assert_eq!(reached, [10, 11, 12, 13, 30], "it has one more counterparty, and 12 deals with the same two");
 }
 
@@ -166,9 +169,9 @@ fn an_address_that_ceases_to_be_rare_reaches_all_whom_it_made_alike() {
         .chain((0..99).flat_map(|user| [sent(user, 500), sent(user, 600 + user)]))
         .collect();
     let after: Vec<Event> = before.iter().copied().chain([sent(99, 500)]).collect();
-    let (before, after) = (Known::of(&before), Known::of(&after));
-    assert_eq!(before.world(), after.world());
-    let reached = numbers(after.reached(&before));
+    let (before, after) = (RebuiltActivity::rebuild(&before), RebuiltActivity::rebuild(&after));
+    assert_eq!(before.global_fingerprint(), after.global_fingerprint());
+    let reached = numbers(after.affected(&before));
     assert!((0..100).chain([500]).all(|number| reached.contains(&number)), "{reached:?}");
     assert_ne!(before.features()[&address(5)], after.features()[&address(5)]);
 }
@@ -177,8 +180,11 @@ fn an_address_that_ceases_to_be_rare_reaches_all_whom_it_made_alike() {
 fn a_newer_moment_and_a_first_bridging_reach_everybody() {
     let before = vec![sent(1, 2), Event::Bridged { who: 1, hour: 5, volume_usd: 1.0 }];
     let hour = |hour| Event::Sent { from: 1, to: 2, chain: Chain::Base, hour: NonZeroU32::new(hour) };
-    let world = |more: Event| Known::of(before.iter().chain([&more])).world();
-    assert_eq!(world(hour(5 * 3600)), Known::of(&before).world());
-    assert_ne!(world(hour(5 * 3600 + 1)), Known::of(&before).world());
-    assert_ne!(world(Event::Bridged { who: 2, hour: 4, volume_usd: 1.0 }), Known::of(&before).world());
+    let world = |more: Event| RebuiltActivity::rebuild(before.iter().chain([&more])).global_fingerprint();
+    assert_eq!(world(hour(5 * 3600)), RebuiltActivity::rebuild(&before).global_fingerprint());
+    assert_ne!(world(hour(5 * 3600 + 1)), RebuiltActivity::rebuild(&before).global_fingerprint());
+    assert_ne!(
+        world(Event::Bridged { who: 2, hour: 4, volume_usd: 1.0 }),
+        RebuiltActivity::rebuild(&before).global_fingerprint()
+    );
 }

@@ -36,7 +36,7 @@ pub(super) struct CrossValidatedCalibration {
 
 impl<'a> Measured<'a> {
     /// Trains on all parts but one, in turn, and predicts that one in each of `views`, which contain the same wallets.
-    pub(super) fn of(
+    pub(super) fn cross_validate(
         learned: &[Row],
         views: &[&'a [Row]],
         specs: &'a [Spec],
@@ -44,13 +44,13 @@ impl<'a> Measured<'a> {
         options: &Options,
         steps: &mut Steps<'_>,
     ) -> Result<Vec<Self>, Error> {
-        let folds: Vec<u64> = learned.iter().map(|row| row.fold(split, options.seed)).collect();
+        let folds: Vec<u64> = learned.iter().map(|row| row.fold_index(split, options.seed)).collect();
         let empty = |rows| Self { rows, specs, raw: vec![Vec::new(); specs.len()], folds: folds.clone() };
         let mut measured: Vec<Self> = views.iter().copied().map(empty).collect();
         for (index, spec) in specs.iter().enumerate() {
             for left_out in 0..FOLDS {
-                let others = |row: &Row, _: ChainScope| row.fold(split, options.seed) != left_out;
-                let forest = fit::fit(&Matrix::of(learned, spec, others), options)?;
+                let others = |row: &Row, _: ChainScope| row.fold_index(split, options.seed) != left_out;
+                let forest = fit::fit(&Matrix::select(learned, spec, others), options)?;
                 for view in &mut measured {
                     view.hear(index, left_out, |seen| forest.predict(seen));
                 }
@@ -64,7 +64,7 @@ impl<'a> Measured<'a> {
     fn hear(&mut self, spec: usize, part: u64, says: impl Fn(&[f32; crate::features::ALL]) -> f64) {
         for (row, known) in self.rows.iter().enumerate().filter(|(row, _)| self.folds[*row] == part) {
             let Some(found) = &known.features else { continue };
-            let seen = self.specs[spec].scopes.iter().filter_map(|scope| found.seen(*scope));
+            let seen = self.specs[spec].scopes.iter().filter_map(|scope| found.scope_input(*scope));
             let answered = seen.map(|seen| Raw { row, fold: part, answer: says(&seen), human: known.human });
             self.raw[spec].extend(answered);
         }
@@ -97,7 +97,7 @@ impl<'a> Measured<'a> {
     /// The quality of a model.
     pub(super) fn quality(&self, spec: usize, fair: &CrossValidatedCalibration) -> Option<Quality> {
         let scored = self.raw[spec].iter().map(|entry| {
-            let (curve, _) = fair.singles[spec][place(entry.fold)];
+            let (curve, _) = fair.singles[spec][fold_index(entry.fold)];
             (Some(curve.probability(entry.answer)), entry.human)
         });
         metrics::measure(&scored.collect::<Vec<_>>())
@@ -112,7 +112,7 @@ impl<'a> Measured<'a> {
     pub(super) fn aggregate(&self, fair: &CrossValidatedCalibration) -> Option<Quality> {
         let means = self.means(fair);
         let scored = means.iter().enumerate().map(|(row, mean)| {
-            let curve = fair.aggregate[place(self.folds[row])];
+            let curve = fair.aggregate[fold_index(self.folds[row])];
             (mean.map(|mean| curve.probability(mean)), self.rows[row].human)
         });
         metrics::measure(&scored.collect::<Vec<_>>())
@@ -130,7 +130,7 @@ impl<'a> Measured<'a> {
         for (index, spec) in self.specs.iter().enumerate() {
             let Some(model) = Model::from_name(spec.name) else { continue };
             for entry in &self.raw[index] {
-                let (curve, weight) = fair.singles[index][place(entry.fold)];
+                let (curve, weight) = fair.singles[index][fold_index(entry.fold)];
                 let log_odds = curve.log_odds(entry.answer);
                 singles[entry.row].push(Single {
                     model,
@@ -145,7 +145,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-fn place(fold: u64) -> usize {
+fn fold_index(fold: u64) -> usize {
     usize::try_from(fold).unwrap_or(0)
 }
 
@@ -162,9 +162,9 @@ pub(super) fn by_chain(
         let scopes =
             LABELLED.iter().filter(|other| **other != chain).map(|other| ChainScope::Chain(*other)).collect();
         let spec = Spec { name: crate::family::SHARED, scopes };
-        let fold_of = |row: &Row| row.fold(Split::Cluster, options.seed);
+        let fold_of = |row: &Row| row.fold_index(Split::Cluster, options.seed);
         let lessons: Vec<Matrix> =
-            (0..FOLDS).map(|fold| Matrix::of(rows, &spec, |row, _| fold_of(row) != fold)).collect();
+            (0..FOLDS).map(|fold| Matrix::select(rows, &spec, |row, _| fold_of(row) != fold)).collect();
         if !lessons.iter().all(Matrix::has_both_kinds) {
             for _ in &lessons {
                 steps.step();
@@ -175,7 +175,7 @@ pub(super) fn by_chain(
         for (fold, lesson) in (0..FOLDS).zip(&lessons) {
             let forest = fit::fit(lesson, options)?;
             scored.extend(rows.iter().filter(|row| fold_of(row) == fold).filter_map(|row| {
-                let seen = row.features.as_ref()?.seen(ChainScope::Chain(chain))?;
+                let seen = row.features.as_ref()?.scope_input(ChainScope::Chain(chain))?;
                 Some((Some(UNSEEN.probability(forest.predict(&seen))), row.human))
             }));
             steps.step();

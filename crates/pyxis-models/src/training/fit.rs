@@ -35,12 +35,12 @@ pub(super) struct Matrix {
 
 impl Matrix {
     /// The rows of a model for which `wanted` holds, in order.
-    pub(super) fn of(rows: &[Row], spec: &Spec, wanted: impl Fn(&Row, ChainScope) -> bool) -> Self {
+    pub(super) fn select(rows: &[Row], spec: &Spec, wanted: impl Fn(&Row, ChainScope) -> bool) -> Self {
         let mut matrix = Self { seen: Vec::new(), human: Vec::new() };
         for row in rows {
             let Some(found) = &row.features else { continue };
             for scope in spec.scopes.iter().filter(|scope| wanted(row, **scope)) {
-                if let Some(seen) = found.seen(*scope) {
+                if let Some(seen) = found.scope_input(*scope) {
                     matrix.seen.push(seen);
                     matrix.human.push(row.human);
                 }
@@ -92,20 +92,20 @@ pub(super) fn fit(matrix: &Matrix, options: &Options) -> Result<Forest, Error> {
         .fit_unweighted(&Columns::new(&columns, matrix.rows(), ALL), &labels, None)
         .map_err(|error| Error::Training(error.to_string()))?;
     let trees: Option<Vec<Tree>> =
-        booster.trees.iter().map(|tree| take(tree, 0).map(|(tree, ..)| tree)).collect();
+        booster.trees.iter().map(|tree| convert_tree(tree, 0).map(|(tree, ..)| tree)).collect();
     let trees = trees.ok_or_else(|| Error::Training("the library made a tree with a hole".to_owned()))?;
     Ok(Forest::new(booster.base_score, &trees))
 }
 
 /// Converts the library's nodes to a tree; also returns its mean answer and its weight.
-fn take(tree: &forust_ml::tree::Tree, number: usize) -> Option<(Tree, f64, f64)> {
+fn convert_tree(tree: &forust_ml::tree::Tree, number: usize) -> Option<(Tree, f64, f64)> {
     let node = tree.nodes.get(number)?;
     if node.is_leaf {
         let weight = f64::from(node.hessian_sum).max(1e-9);
         return Some((Tree::Leaf(node.weight_value), f64::from(node.weight_value), weight));
     }
-    let (left, left_mean, left_weight) = take(tree, node.left_child)?;
-    let (right, right_mean, right_weight) = take(tree, node.right_child)?;
+    let (left, left_mean, left_weight) = convert_tree(tree, node.left_child)?;
+    let (right, right_mean, right_weight) = convert_tree(tree, node.right_child)?;
     let weight = left_weight + right_weight;
     let mean = (left_mean * left_weight + right_mean * right_weight) / weight;
     let split = Tree::Split {

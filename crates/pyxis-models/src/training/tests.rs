@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use super::*;
 use crate::bundle::score;
 use crate::features::Features;
-use crate::graph::{Builder, Facts, Transfer};
+use crate::graph::{AddressProfile, Builder, Transfer};
 use crate::scope::Kind;
 
 fn address(number: u32) -> EvmAddress {
@@ -104,11 +104,11 @@ fn a_wallet_that_only_an_indexer_knows_is_judged_by_models_of_its_own() {
     let (graph, _) = population();
     let node = graph.find(address(3)).unwrap();
     let scope = Model::Polygon.scope().unwrap();
-    let whole = Features::of(&graph, &PeerIndex::of(&graph), node).unwrap();
+    let whole = Features::compute(&graph, &PeerIndex::build(&graph), node).unwrap();
     let alone = Features::alone_in(&graph, node, false).unwrap();
     for (found, family) in [(whole, &bundle.company), (alone, bundle.alone.as_ref().unwrap())] {
         let (part, _) = family.part(Model::Polygon).unwrap();
-        let wanted = part.curve.log_odds(part.forest.predict(&found.seen(scope).unwrap()));
+        let wanted = part.curve.log_odds(part.forest.predict(&found.scope_input(scope).unwrap()));
         let scores = bundle.scores(&found).unwrap();
         let polygon = scores.singles.iter().find(|single| single.model == Model::Polygon).unwrap();
         assert_eq!(polygon.log_odds.to_bits(), wanted.to_bits());
@@ -123,16 +123,16 @@ fn a_file_is_read_again_and_scores_alike() {
     let again = Bundle::from_bytes(&bundle.to_bytes()).unwrap();
     assert_eq!(again, bundle);
     let (graph, _) = population();
-    let peers = PeerIndex::of(&graph);
-    let found = Features::of(&graph, &peers, graph.find(address(3)).unwrap()).unwrap();
+    let peers = PeerIndex::build(&graph);
+    let found = Features::compute(&graph, &peers, graph.find(address(3)).unwrap()).unwrap();
     let scores = again.scores(&found).unwrap();
     assert_eq!(scores, bundle.scores(&found).unwrap());
     assert_eq!(scores.singles.len(), 2);
     assert!((scores.singles.iter().map(|single| single.weight).sum::<f64>() - 1.0).abs() < 1e-9);
-    assert!(scores.of(Model::Aggregate).is_some() && scores.of(Model::Base).is_none());
+    assert!(scores.get(Model::Aggregate).is_some() && scores.get(Model::Base).is_none());
     let why = again.explain(Model::Polygon, &found).unwrap().unwrap();
     let sum = why.start + why.contributions.iter().map(|entry| entry.moved).sum::<f64>();
-    assert!((score(sum) - scores.of(Model::Polygon).unwrap()).abs() < 0.02);
+    assert!((score(sum) - scores.get(Model::Polygon).unwrap()).abs() < 0.02);
     let bytes = bundle.to_bytes();
     for length in [0, 3, 7, 100, bytes.len() - 1] {
         assert!(Bundle::from_bytes(&bytes[..length]).is_err());
@@ -159,7 +159,7 @@ fn activity_without_labels_is_judged_by_the_shared_model_and_weighs_half() {
         builder.add(Transfer { from: a, to: b, time: None, chain, kind: Kind::Native, round: None });
     }
     let graph = builder.build();
-    let found = Features::of(&graph, &PeerIndex::of(&graph), a).unwrap();
+    let found = Features::compute(&graph, &PeerIndex::build(&graph), a).unwrap();
     let scores = bundle.scores(&found).unwrap();
     let transferred: Vec<(Model, bool)> =
         scores.singles.iter().map(|single| (single.model, single.transferred)).collect();
@@ -179,14 +179,14 @@ fn too_few_labels_are_no_model() {
 #[test]
 fn parts_depend_on_the_seed_and_keep_groups_together() {
     let (graph, labels) = population();
-    let rows = dataset::rows(&graph, &PeerIndex::of(&graph), &labels);
-    let folds: Vec<u64> = rows.iter().map(|row| row.fold(Split::Random, 1)).collect();
-    assert_ne!(folds, rows.iter().map(|row| row.fold(Split::Random, 2)).collect::<Vec<_>>());
+    let rows = dataset::rows(&graph, &PeerIndex::build(&graph), &labels);
+    let folds: Vec<u64> = rows.iter().map(|row| row.fold_index(Split::Random, 1)).collect();
+    assert_ne!(folds, rows.iter().map(|row| row.fold_index(Split::Random, 2)).collect::<Vec<_>>());
     for fold in 0..dataset::FOLDS {
         assert!(folds.iter().filter(|other| **other == fold).count() > 100);
     }
     let whole: Vec<(EvmAddress, u64)> =
-        rows.iter().map(|row| (row.group(), row.fold(Split::Cluster, 1))).collect();
+        rows.iter().map(|row| (row.group(), row.fold_index(Split::Cluster, 1))).collect();
     let mut by_group = std::collections::HashMap::new();
     for (group, fold) in &whole {
         assert_eq!(by_group.entry(*group).or_insert(*fold), fold, "a group is left out as a whole");
@@ -204,12 +204,12 @@ fn copies_that_one_funder_made_are_left_out_together_though_they_never_met() {
         let user = builder.node(address(number));
         let (time, chain) = (NonZeroU32::new(bridged - 60), Chain::Polygon);
         builder.add(Transfer { from: funder, to: user, time, chain, kind: Kind::Native, round: None });
-        builder.add_facts(address(number), Facts { first_bridge: bridged, volume_usd: 100.0 });
+        builder.add_facts(address(number), AddressProfile { first_bridge: bridged, volume_usd: 100.0 });
     }
     let graph = builder.build();
     let labels = [1, 2, 3].map(|number| (address(number), false));
     let groups: Vec<EvmAddress> =
-        dataset::rows(&graph, &PeerIndex::of(&graph), &labels).iter().map(Row::group).collect();
+        dataset::rows(&graph, &PeerIndex::build(&graph), &labels).iter().map(Row::group).collect();
     assert_eq!(groups[0], groups[1]);
     assert_ne!(groups[0], groups[2], "who came ten days later is another customer");
 }

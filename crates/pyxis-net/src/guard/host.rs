@@ -78,7 +78,7 @@ const LOCAL_SUFFIXES: [&str; 4] = ["localhost", "local", "internal", "home.arpa"
 
 impl HostKind {
     /// Parses `host`. `Err` if no resolver should ever see it.
-    pub(super) fn of(host: &str) -> Result<Self, Blocked> {
+    pub(super) fn parse(host: &str) -> Result<Self, Blocked> {
         if let Some(inner) = host.strip_prefix('[') {
             let inner = inner.strip_suffix(']').ok_or(Blocked::MalformedHost)?;
             // The standard parser rejects zone identifiers such as `fe80::1%eth0`.

@@ -1,7 +1,8 @@
 //! Ports of well-known protocols that are not HTTP.
 
-/// True if `port` belongs to a protocol into which an HTTP request could be smuggled, or to a database, queue or
-/// desktop that no stored credential should reach. Similar to the Fetch standard's "bad ports", with our own list.
+/// True if `port` belongs to a protocol into which an HTTP request could be smuggled. Also true for databases,
+/// queues and desktops, which no stored credential should reach. Similar to the Fetch standard's "bad ports", with
+/// our own list.
 pub(super) const fn is_refused(port: u16) -> bool {
     matches!(
         port,

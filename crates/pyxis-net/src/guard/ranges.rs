@@ -1,9 +1,10 @@
 //! Plainly public addresses.
 //!
-//! Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and later), the multicast registry (RFC
-//! 5771), and the IPv6 global unicast assignment `2000::/3` (RFC 4291). Registry entries are refused even if the
-//! registry calls them globally reachable (AS112 sinks, AMT and 6to4 relays, protocol assignments). They are anycast or
-//! infrastructure addresses that a network may answer locally, and no API is served from them.
+//! Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and later), and the multicast
+//! registry (RFC 5771). Also the IPv6 global unicast assignment `2000::/3` (RFC 4291). Registry entries are
+//! refused even if the registry calls them globally reachable (AS112 sinks, AMT and 6to4 relays, protocol
+//! assignments). They are anycast or infrastructure addresses that a network may answer locally, and no API is
+//! served from them.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

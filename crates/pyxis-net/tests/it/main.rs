@@ -4,14 +4,14 @@
 //! (`docs/reference/behavior/proxy.md#egress-guard`).
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the report")]
 
+mod at_most_once;
 mod body;
 mod client;
+mod dns_rebinding;
 mod guard;
-mod heads;
+mod malformed_responses;
 mod netns;
-mod once;
-mod rebind;
+mod response_head_limits;
 mod support;
 mod timeouts;
 mod tls;
-mod unreadable;

@@ -14,14 +14,14 @@ const SHORT: Duration = Duration::from_millis(30);
 #[tokio::test]
 async fn an_upstream_that_does_not_begin_to_answer_may_have_the_request() {
     let upstream = Upstream::http().await;
-    let (reply, release) = Reply::ok("late").held();
+    let (reply, release) = Reply::ok("late").hold();
     upstream.reply(reply);
     let client = client();
     let error = client.send(post(&upstream.url("/"), "x"), Duration::from_secs(3)).await.unwrap_err();
     assert!(matches!(error, Error::Timeout(Wait::FirstByte)), "{error:?}");
     assert!(error.was_sent());
     assert_eq!(upstream.received(1).await[0].text(), "x");
-    release.go();
+    release.send();
     assert_eq!(read(client.send(get(&upstream.url("/")), PATIENCE).await.unwrap()).await, "ok");
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Lists<'a> {
 }
 
 /// Node on a path from the root.
-struct Visit {
+struct PathNode {
     position: usize,
     depth: usize,
     /// Parent, and true for the child that is taken when its comparison holds.
@@ -100,8 +100,8 @@ impl<'a> Lists<'a> {
             }
             trees.roots.push(index(trees.nodes.len())?);
             let mut deepest = 0;
-            let mut open = vec![Visit { position: root, depth: 1, parent: None }];
-            while let Some(Visit { position, depth, parent }) = open.pop() {
+            let mut open = vec![PathNode { position: root, depth: 1, parent: None }];
+            while let Some(PathNode { position, depth, parent }) = open.pop() {
                 if std::mem::replace(&mut reached[position], true) {
                     return Err(format!("tree {tree} has a cycle"));
                 }
@@ -126,7 +126,7 @@ impl<'a> Lists<'a> {
                     let child = self.positions.get(&(tree, children[position]));
                     let child =
                         child.ok_or_else(|| format!("a branch of tree {tree} leads to a missing node"))?;
-                    open.push(Visit { position: *child, depth: depth + 1, parent: Some((here, is_true)) });
+                    open.push(PathNode { position: *child, depth: depth + 1, parent: Some((here, is_true)) });
                 }
             }
             trees.steps += deepest;

@@ -1,7 +1,7 @@
 //! ONNX files: answers compared with those of other evaluators, and refusals.
 
-mod answers;
 mod hostile;
+mod model_outputs;
 mod refusals;
 
 use pyxis_onnx::{LoadError, ModelSpec, Program};

@@ -42,7 +42,7 @@ fn an_input_of_another_shape_or_type_is_refused() {
 
 #[test]
 fn operators_that_are_not_known_are_named() {
-    let loops = Model::of(2).with(operator("Loop", vec!["features"], "probabilities"));
+    let loops = Model::with_features(2).with(operator("Loop", vec!["features"], "probabilities"));
     refused(&loops, 2, "the model uses Loop, which is not supported");
     let mut foreign = stump(2, 0, 1.0, 0.2, 0.8);
     foreign.operators[0].domain = "com.example";
@@ -77,9 +77,9 @@ fn answers_that_are_no_probabilities_are_refused() {
     let mut odd = logistic(&[1.0, 1.0], 0.0);
     odd.operators[0].attributes[2].1 = Attribute::Floats(vec![5.0, 5.0]);
     assert!(matches!(known(&odd).unwrap_err(), LoadError::NoProbability { .. }));
-    let wide = Model::of(2).with(operator("Sigmoid", vec!["features"], "probabilities"));
+    let wide = Model::with_features(2).with(operator("Sigmoid", vec!["features"], "probabilities"));
     assert!(matches!(known(&wide).unwrap_err(), LoadError::NoProbability { .. }), "columns must add up to 1");
-    let three = Model::of(3).with(operator("Sigmoid", vec!["features"], "probabilities"));
+    let three = Model::with_features(3).with(operator("Sigmoid", vec!["features"], "probabilities"));
     let why = Program::load(&three.bytes(), &ModelSpec { unknown: Some(0.0), ..spec(3) }).unwrap_err();
     assert!(why.to_string().contains("3 numbers"), "{why}");
 }
@@ -121,26 +121,24 @@ fn trees_that_lead_nowhere_or_in_a_circle_are_refused() {
 
 #[test]
 fn wiring_in_circles_and_weights_without_bounds_are_refused() {
-    let circle = Model::of(2)
+    let circle = Model::with_features(2)
         .with(operator("Sigmoid", vec!["b"], "a"))
         .with(operator("Sigmoid", vec!["a"], "b"))
         .with(operator("Sigmoid", vec!["b"], "probabilities"));
     refused(&circle, 2, "before it is computed");
-    let twice = Model::of(2).with(operator("Sigmoid", vec!["features"], "probabilities")).with(operator(
-        "Tanh",
-        vec!["features"],
-        "probabilities",
-    ));
+    let twice = Model::with_features(2)
+        .with(operator("Sigmoid", vec!["features"], "probabilities"))
+        .with(operator("Tanh", vec!["features"], "probabilities"));
     refused(&twice, 2, "computed twice");
     let huge = Model {
         weights: vec![("w", vec![1 << 20, 1 << 20], vec![1.0])],
-        ..Model::of(2).with(operator("MatMul", vec!["features", "w"], "probabilities"))
+        ..Model::with_features(2).with(operator("MatMul", vec!["features", "w"], "probabilities"))
     };
     refused(&huge, 2, "weights of the shape");
     // Weights that would multiply.
     let grown = Model {
         weights: vec![("w", vec![8192, 1], vec![1.0; 8192]), ("v", vec![1, 8192], vec![1.0; 8192])],
-        ..Model::of(2).with(operator("MatMul", vec!["w", "v"], "all")).with(operator(
+        ..Model::with_features(2).with(operator("MatMul", vec!["w", "v"], "all")).with(operator(
             "MatMul",
             vec!["features", "all"],
             "probabilities",
@@ -155,9 +153,9 @@ fn wiring_in_circles_and_weights_without_bounds_are_refused() {
                 ..operator("Concat", vec![if pair[0] == "a" { "features" } else { pair[0] }; 2], pair[1])
             })
             .collect();
-    let doubled = Model { operators: doubled, outputs: vec!["q"], ..Model::of(2) };
+    let doubled = Model { operators: doubled, outputs: vec!["q"], ..Model::with_features(2) };
     refused(&doubled, 2, "operators");
-    let many = (0..600).fold(Model::of(1), |model, step| {
+    let many = (0..600).fold(Model::with_features(1), |model, step| {
         let name = |step: usize| -> &'static str { Box::leak(format!("t{step}").into_boxed_str()) };
         let from = if step == 0 { "features" } else { name(step) };
         model.with(operator("Sigmoid", vec![from], name(step + 1)))
@@ -172,7 +170,7 @@ fn what_costs_too_much_is_refused_by_counting_not_by_waiting() {
             ("w", vec![1, side as u64], vec![0.0; side]),
             ("v", vec![side as u64, side as u64], vec![0.0; side * side]),
         ],
-        ..Model::of(1).with(operator("MatMul", vec!["features", "w"], "h")).with(operator(
+        ..Model::with_features(1).with(operator("MatMul", vec!["features", "w"], "h")).with(operator(
             "MatMul",
             vec!["h", "v"],
             "probabilities",
@@ -188,7 +186,7 @@ fn tensors_that_grow_by_broadcasting_are_counted() {
     let grown = Model {
         weights: vec![("a", vec![256, 1], vec![0.0; 256]), ("b", vec![1, 256], vec![0.0; 256])],
         outputs: vec!["t4"],
-        ..Model::of(1).with(operator("Add", vec!["features", "a"], "column")).with(operator(
+        ..Model::with_features(1).with(operator("Add", vec!["features", "a"], "column")).with(operator(
             "Add",
             vec!["column", "b"],
             "t0",
@@ -220,7 +218,7 @@ fn shapes_and_types_that_do_not_fit_are_named() {
     let weighted = |operator: Operator, shape: Vec<u64>| {
         let elements = shape.iter().product::<u64>();
         let numbers = vec![0.5; usize::try_from(elements).unwrap()];
-        Model { weights: vec![("w", shape, numbers)], ..Model::of(2).with(operator) }
+        Model { weights: vec![("w", shape, numbers)], ..Model::with_features(2).with(operator) }
     };
     let read = |kind| operator(kind, vec!["features", "w"], "probabilities");
     known(&weighted(read("MatMul"), vec![3, 1]), "MatMul of shapes [1, 2] and [3, 1]");
@@ -228,12 +226,13 @@ fn shapes_and_types_that_do_not_fit_are_named() {
     known(&weighted(read("Gather"), vec![1]), "Gather with indices of type float");
     known(&weighted(read("Reshape"), vec![2]), "not integer weights");
     known(&weighted(read("Sigmoid"), vec![2]), "Sigmoid with 2 inputs");
-    let alone = |kind| Model::of(2).with(operator(kind, vec!["features"], "probabilities"));
+    let alone = |kind| Model::with_features(2).with(operator(kind, vec!["features"], "probabilities"));
     known(&alone("Not"), "Not of type float");
     known(&alone("MatMul"), "MatMul with 1 inputs");
     let with = |kind, name, attribute| {
         let attributes = vec![(name, attribute)];
-        Model::of(2).with(Operator { attributes, ..operator(kind, vec!["features"], "probabilities") })
+        Model::with_features(2)
+            .with(Operator { attributes, ..operator(kind, vec!["features"], "probabilities") })
     };
     known(&with("Softmax", "axis", Attribute::Int(2)), "Softmax along axis 2 of 2 dimensions");
     known(

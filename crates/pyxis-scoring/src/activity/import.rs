@@ -1,9 +1,9 @@
 //! Imports activity files into the database in chunks. An interrupted import resumes after the last stored chunk.
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_models::activity_reader::{ActivityRecord, Layout, Moved, Reader};
 use pyxis_models::chunk;
 use pyxis_models::graph::Builder;
-use pyxis_models::reading::{ActivityRecord, Layout, Moved, Reader};
 use pyxis_store::Store;
 use pyxis_store::activity::{self, Chunk, ImportRow};
 use tokio::sync::mpsc;

@@ -59,7 +59,7 @@ pub async fn rebuild(
 }
 
 /// Recomputes everything and writes every row, which repairs damaged rows.
-pub async fn renew(
+pub async fn renew_claim(
     store: &Store,
     bundle: &Bundle,
     report: impl FnMut(usize, usize),
@@ -71,8 +71,8 @@ pub async fn renew(
 /// current ones. A rebuild then did not finish or never started.
 pub async fn lags(store: &Store, bundle: &Bundle) -> Result<bool, ActivityError> {
     let chunks = activity::chunks(store).await?;
-    match activity::mark(store).await? {
-        Some(found) => Ok(found != mark(&chunks, bundle)),
+    match activity::read_run_state(store).await? {
+        Some(found) => Ok(found != input_fingerprint(&chunks, bundle)),
         // Nothing was ever imported: nothing to compute.
         None => Ok(!chunks.is_empty() || !activity::digests(store).await?.is_empty()),
     }
@@ -80,7 +80,7 @@ pub async fn lags(store: &Store, bundle: &Bundle) -> Result<bool, ActivityError>
 
 /// A fingerprint of all inputs of a rebuild: the activity, the features, the grouping rule and the models. Sources are
 /// named by their content, so names and chunk numbers suffice.
-fn mark(chunks: &[(String, i64)], bundle: &Bundle) -> String {
+fn input_fingerprint(chunks: &[(String, i64)], bundle: &Bundle) -> String {
     let mut sum = Sha256::new();
     for (source, number) in chunks {
         sum.update(format!("{source} {number}\n"));
@@ -91,7 +91,7 @@ fn mark(chunks: &[(String, i64)], bundle: &Bundle) -> String {
 }
 
 /// All imported activity.
-struct World {
+struct ActivitySnapshot {
     graph: Graph,
     peers: PeerIndex,
     /// Fingerprints of each address and of the input that all wallets share.
@@ -101,12 +101,12 @@ struct World {
     reached: Vec<bool>,
 }
 
-impl World {
+impl ActivitySnapshot {
     /// `known` is what the last rebuild stored about addresses; `before` is the fingerprint that it left.
-    fn of(graph: Graph, known: &HashMap<EvmAddress, PartyRow>, before: Option<i64>) -> Self {
-        let peers = PeerIndex::of(&graph);
+    fn new(graph: Graph, known: &HashMap<EvmAddress, PartyRow>, before: Option<i64>) -> Self {
+        let peers = PeerIndex::build(&graph);
         let (sign, signs) =
-            (fingerprints::global_fingerprint(&graph, &peers), fingerprints::of(&graph, &peers));
+            (fingerprints::global_fingerprint(&graph, &peers), fingerprints::compute(&graph, &peers));
         let told = |address| known.get(&address).map(|row| Fingerprint { own: row.own, seen: row.seen });
         let reached = match before {
             Some(before) if before == sign => fingerprints::affected(&graph, &peers, &signs, told),
@@ -128,9 +128,9 @@ async fn compute(
     let told: HashMap<EvmAddress, PartyRow> =
         activity::all_parties(store).await?.into_iter().map(|row| (row.address, row)).collect();
     let before = (!every).then_some(run.world);
-    let looked = tokio::task::spawn_blocking(move || (World::of(graph, &told, before), told));
+    let looked = tokio::task::spawn_blocking(move || (ActivitySnapshot::new(graph, &told, before), told));
     let (world, told) = looked.await.map_err(|_| ActivityError::Stopped)?;
-    let World { graph, .. } = &world;
+    let ActivitySnapshot { graph, .. } = &world;
     let mut nodes: Vec<Node> = graph.nodes().filter(|node| is_wallet(graph, *node)).collect();
     // In table order, so that the table grows at its end.
     nodes.sort_unstable_by_key(|node| graph.address(*node));
@@ -157,16 +157,16 @@ async fn compute(
     done.wallets += done.computed;
     let gone: Vec<EvmAddress> = known.into_keys().collect();
     done.removed = gone.len();
-    let mut tx = held(store, run).await?;
+    let mut tx = begin_exclusive(store, run).await?;
     activity::remove_wallets(&mut tx, &gone).await?;
     tx.commit().await?;
     let strangers = put_parties(store, run, &world, told, every).await?;
     let groups = groups(store, &world, bundle).await?;
     done.groups = groups.len();
-    let mut tx = held(store, run).await?;
+    let mut tx = begin_exclusive(store, run).await?;
     activity::remove_parties(&mut tx, &strangers).await?;
     models::replace_groups(&mut tx, groups).await?;
-    activity::end_run(&mut tx, run, &mark(&chunks, bundle), world.sign).await?;
+    activity::end_run(&mut tx, run, &input_fingerprint(&chunks, bundle), world.sign).await?;
     tx.commit().await?;
     Ok(done)
 }
@@ -175,7 +175,7 @@ async fn put(store: &Store, run: Run, changed: Vec<WalletRow>) -> Result<(), Act
     if changed.is_empty() {
         return Ok(());
     }
-    let mut tx = held(store, run).await?;
+    let mut tx = begin_exclusive(store, run).await?;
     activity::put_wallets(&mut tx, changed).await?;
     Ok(tx.commit().await?)
 }
@@ -184,7 +184,7 @@ async fn put(store: &Store, run: Run, changed: Vec<WalletRow>) -> Result<(), Act
 async fn put_parties(
     store: &Store,
     run: Run,
-    world: &World,
+    world: &ActivitySnapshot,
     mut known: HashMap<EvmAddress, PartyRow>,
     every: bool,
 ) -> Result<Vec<EvmAddress>, ActivityError> {
@@ -201,7 +201,7 @@ async fn put_parties(
     // In table order, so that the table grows at its end.
     changed.sort_unstable_by_key(|row| row.address);
     for some in changed.chunks(TOGETHER) {
-        let mut tx = held(store, run).await?;
+        let mut tx = begin_exclusive(store, run).await?;
         activity::put_parties(&mut tx, some).await?;
         tx.commit().await?;
     }
@@ -209,7 +209,7 @@ async fn put_parties(
 }
 
 /// A transaction that excludes other rebuilds.
-async fn held(store: &Store, run: Run) -> Result<Tx, ActivityError> {
+async fn begin_exclusive(store: &Store, run: Run) -> Result<Tx, ActivityError> {
     let mut tx = store.begin().await?;
     if activity::hold_run(&mut tx, run).await? { Ok(tx) } else { Err(ActivityError::Elsewhere) }
 }
@@ -224,13 +224,17 @@ fn rows(graph: &Graph, peers: &PeerIndex, nodes: &[Node]) -> Vec<WalletRow> {
 }
 
 fn row(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<WalletRow> {
-    let features = Features::of(graph, peers, node)?.to_bytes();
+    let features = Features::compute(graph, peers, node)?.to_bytes();
     let digest = fingerprints::start_of(&Sha256::digest(&features));
     Some(WalletRow { address: graph.address(node), digest, features })
 }
 
 /// Suspected groups. The features of their members, and of no one else, are stored by now.
-async fn groups(store: &Store, world: &World, bundle: &Bundle) -> Result<Vec<NewGroup>, ActivityError> {
+async fn groups(
+    store: &Store,
+    world: &ActivitySnapshot,
+    bundle: &Bundle,
+) -> Result<Vec<NewGroup>, ActivityError> {
     let sets = clusters::candidates(&world.graph, &world.peers, LEAST_MEMBERS);
     let members: Vec<EvmAddress> = sets.iter().flatten().map(|node| world.graph.address(*node)).collect();
     let mut scores: HashMap<EvmAddress, Option<f64>> = HashMap::new();
@@ -238,7 +242,7 @@ async fn groups(store: &Store, world: &World, bundle: &Bundle) -> Result<Vec<New
         let rows = activity::wallets(store, some).await?;
         let judge = |row: &WalletRow| {
             let found = bundle.scores(&read(row.address, &row.features)?)?;
-            Ok((row.address, found.of(Model::Aggregate)))
+            Ok((row.address, found.get(Model::Aggregate)))
         };
         scores.extend(rows.par_iter().map(judge).collect::<Result<Vec<_>, Error>>()?);
     }

@@ -6,7 +6,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
-use pyxis_http::admin::{List, Listed, Manager, PageSize, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, PageSize, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
@@ -89,7 +89,7 @@ impl Listed for AllowListResponse {
     const MEMBER: &'static str = "allow_lists";
 }
 
-pub(super) type AllowListListResponse = List<AllowListResponse>;
+pub(super) type AllowListListResponse = CompleteList<AllowListResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListedAddresses)]

@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, ScorerId};
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
@@ -133,7 +133,7 @@ impl Listed for ApiKeyResponse {
     const MEMBER: &'static str = "api_keys";
 }
 
-pub(super) type ApiKeyListResponse = List<ApiKeyResponse>;
+pub(super) type ApiKeyListResponse = CompleteList<ApiKeyResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKeyUsage)]
@@ -162,7 +162,11 @@ struct Window {
     last_at: String,
 }
 
-fn shown(row: ApiKeyRow, publishable: Option<PublishableKey>, key: Option<String>) -> ApiKeyResponse {
+fn api_key_response(
+    row: ApiKeyRow,
+    publishable: Option<PublishableKey>,
+    key: Option<String>,
+) -> ApiKeyResponse {
     let kind = if publishable.is_some() { Kind::Publishable } else { Kind::Server };
     let (scorer_id, origins) = match publishable {
         Some(PublishableKey { scorer, origins }) => (Some(scorer), origins),
@@ -242,7 +246,7 @@ pub(super) async fn list(
     let mut publishable = api_keys::publishable(&state.store, actor.workspace).await?;
     let shown = |row: ApiKeyRow| {
         let publishable = publishable.remove(&row.id);
-        shown(row, publishable, None)
+        api_key_response(row, publishable, None)
     };
     Ok(Json(rows.into_iter().map(shown).collect()))
 }
@@ -280,7 +284,7 @@ pub(super) async fn create(
     };
     let (row, key) = api_keys::create(&state, &actor, input).await?;
     let publishable = api_keys::publishable_of(&state.store, actor.workspace, row.id).await?;
-    Ok((StatusCode::CREATED, Json(shown(row, publishable, Some(key.expose().clone())))))
+    Ok((StatusCode::CREATED, Json(api_key_response(row, publishable, Some(key.expose().clone())))))
 }
 
 /// Show an API key.
@@ -320,7 +324,7 @@ pub(super) async fn show(
 ) -> Result<Json<ApiKeyResponse>> {
     let row = api_keys::get(&state.store, actor.workspace, id(&key)?).await?;
     let publishable = api_keys::publishable_of(&state.store, actor.workspace, row.id).await?;
-    Ok(Json(shown(row, publishable, None)))
+    Ok(Json(api_key_response(row, publishable, None)))
 }
 
 /// Change an API key.
@@ -356,7 +360,7 @@ pub(super) async fn update(
     };
     let row = api_keys::update(&state.audited, &actor, id(&key)?, change, input.origins).await?;
     let publishable = api_keys::publishable_of(&state.store, actor.workspace, row.id).await?;
-    Ok(Json(shown(row, publishable, None)))
+    Ok(Json(api_key_response(row, publishable, None)))
 }
 
 /// Revoke an API key permanently.

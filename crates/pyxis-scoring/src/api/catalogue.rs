@@ -79,7 +79,7 @@ impl From<GroupInput> for Group {
     }
 }
 
-fn shown(Catalogue { own, platforms }: Catalogue) -> Json<CatalogueResponse> {
+fn catalogue_response(Catalogue { own, platforms }: Catalogue) -> Json<CatalogueResponse> {
     Json(CatalogueResponse { own, platforms })
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<CatalogueResponse>> {
-    Ok(shown(catalogue::get(&state.store, actor.workspace).await?))
+    Ok(catalogue_response(catalogue::get(&state.store, actor.workspace).await?))
 }
 
 /// Replace the catalogue of Stamps.
@@ -141,7 +141,7 @@ pub(super) async fn replace(
     Json(input): Json<Replace>,
 ) -> Result<Json<CatalogueResponse>> {
     let platforms = input.platforms.into_iter().map(Platform::from).collect();
-    Ok(shown(catalogue::replace(&state.audited, &actor, platforms).await?))
+    Ok(catalogue_response(catalogue::replace(&state.audited, &actor, platforms).await?))
 }
 
 /// Restore the built-in catalogue.

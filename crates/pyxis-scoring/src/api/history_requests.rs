@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -64,9 +64,9 @@ impl Listed for HistoryRequestResponse {
     const MEMBER: &'static str = "history_requests";
 }
 
-pub(super) type HistoryRequestListResponse = List<HistoryRequestResponse>;
+pub(super) type HistoryRequestListResponse = CompleteList<HistoryRequestResponse>;
 
-fn shown(row: HistoryRequestRow) -> HistoryRequestResponse {
+fn history_request_response(row: HistoryRequestRow) -> HistoryRequestResponse {
     HistoryRequestResponse {
         id: row.id,
         api_key_id: row.api_key_id,
@@ -107,7 +107,7 @@ pub(super) async fn list(
         HistoryDecision::Refused => RequestState::Refused,
     });
     let rows = history_requests::list(&state.store, actor.workspace, only).await?;
-    Ok(Json(rows.into_iter().map(shown).collect()))
+    Ok(Json(rows.into_iter().map(history_request_response).collect()))
 }
 
 /// Request access to history for a key.
@@ -134,7 +134,7 @@ pub(super) async fn create(
     let key: Result<ApiKeyId, _> = input.api_key_id.parse();
     let key = key.map_err(|error| Error::field("api_key_id", error.to_string()))?;
     let row = history_requests::create(&state, &actor, key, &input.use_case).await?;
-    Ok((StatusCode::CREATED, Json(shown(row))))
+    Ok((StatusCode::CREATED, Json(history_request_response(row))))
 }
 
 /// Approve access to history.
@@ -188,5 +188,5 @@ async fn decide(
     approve: bool,
 ) -> Result<Json<HistoryRequestResponse>> {
     let id: HistoryRequestId = request.parse().map_err(|_| Error::not_found("history request"))?;
-    Ok(Json(shown(history_requests::decide(&state.audited, &actor, id, approve).await?)))
+    Ok(Json(history_request_response(history_requests::decide(&state.audited, &actor, id, approve).await?)))
 }

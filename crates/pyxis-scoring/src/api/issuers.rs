@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -38,9 +38,9 @@ impl Listed for IssuerResponse {
     const MEMBER: &'static str = "issuers";
 }
 
-pub(super) type IssuerListResponse = List<IssuerResponse>;
+pub(super) type IssuerListResponse = CompleteList<IssuerResponse>;
 
-fn shown(row: IssuerRow) -> IssuerResponse {
+fn issuer_response(row: IssuerRow) -> IssuerResponse {
     IssuerResponse { did: row.did, name: row.name, created_at: row.created_at.to_rfc3339() }
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn list(
     Manager(actor): Manager,
 ) -> Result<Json<IssuerListResponse>> {
     let rows = issuers::list(&state.store, actor.workspace).await?;
-    Ok(Json(rows.into_iter().map(shown).collect()))
+    Ok(Json(rows.into_iter().map(issuer_response).collect()))
 }
 
 /// Trust an issuer, or rename a trusted one.
@@ -87,7 +87,7 @@ pub(super) async fn add(
         Added::New => StatusCode::CREATED,
         Added::Renamed | Added::Unchanged => StatusCode::OK,
     };
-    Ok((status, Json(shown(row))))
+    Ok((status, Json(issuer_response(row))))
 }
 
 /// Stop trusting an issuer.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::stamp::StampName;
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path};
@@ -69,7 +69,7 @@ impl Listed for OnchainStampResponse {
     const MEMBER: &'static str = "onchain_stamps";
 }
 
-pub(super) type OnchainStampListResponse = List<OnchainStampResponse>;
+pub(super) type OnchainStampListResponse = CompleteList<OnchainStampResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = RemovedOnchainStamp)]

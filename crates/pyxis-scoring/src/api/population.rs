@@ -154,14 +154,14 @@ pub(super) async fn list(
     Path(scorer): Path<String>,
     Query(asked): Query<PopulationParams>,
 ) -> Result<Json<PopulationPage>> {
-    let at = moment(asked.at.as_deref())?;
+    let at = parse_time(asked.at.as_deref())?;
     let after = asked.after.as_deref().map(address::read).transpose();
     let after: Option<EvmAddress> =
         after.map_err(|_| Error::field("after", "0x and 40 hex digits, in lower case or with checksum"))?;
-    let population = Population::of(&state, &actor, scorer_id(&scorer)?, at).await?;
+    let population = Population::load(&state, &actor, scorer_id(&scorer)?, at).await?;
     let limit = SIZE.require(asked.limit)?;
     let page = population.page(after, limit).await?;
-    Ok(Json(PagedList::new(page.into_iter().map(shown).collect(), limit)))
+    Ok(Json(PagedList::new(page.into_iter().map(population_score).collect(), limit)))
 }
 
 /// Summarize the scored addresses of a scorer.
@@ -186,8 +186,8 @@ pub(super) async fn summary(
     Path(scorer): Path<String>,
     Query(asked): Query<MomentParams>,
 ) -> Result<Json<PopulationSummary>> {
-    let at = moment(asked.at.as_deref())?;
-    let population = Population::of(&state, &actor, scorer_id(&scorer)?, at).await?;
+    let at = parse_time(asked.at.as_deref())?;
+    let population = Population::load(&state, &actor, scorer_id(&scorer)?, at).await?;
     let found = population::summary(&population).await?;
     let share = |share: population::StampShare| PopulationStampShare {
         name: share.name,
@@ -236,9 +236,9 @@ pub(super) async fn export(
     Query(asked): Query<PopulationExportParams>,
 ) -> Result<Response> {
     let format = table_format(asked.format.as_deref())?;
-    let at = moment(asked.at.as_deref())?;
+    let at = parse_time(asked.at.as_deref())?;
     let scorer = scorer_id(&scorer)?;
-    let population = Population::of(&state, &actor, scorer, at).await?;
+    let population = Population::load(&state, &actor, scorer, at).await?;
     let pieces = population::export(&state, &actor, population, format).await?;
     let name = format!("pyxis-scorer-{scorer}.{}", format.as_str());
     Ok(streamed::file(format.content_type(), &name, pieces))
@@ -255,7 +255,7 @@ fn scorer_id(text: &str) -> Result<ScorerId, Error> {
     text.parse().map_err(|_| Error::not_found("scorer"))
 }
 
-fn moment(text: Option<&str>) -> Result<Option<UnixMillis>, Error> {
+fn parse_time(text: Option<&str>) -> Result<Option<UnixMillis>, Error> {
     let read = |text| {
         parse_rfc3339_of_query(text)
             .ok_or_else(|| Error::field("at", "a time, for example 2026-01-31T09:05:00Z"))
@@ -263,7 +263,7 @@ fn moment(text: Option<&str>) -> Result<Option<UnixMillis>, Error> {
     text.map(read).transpose()
 }
 
-fn shown(found: ScoredAddress) -> PopulationScore {
+fn population_score(found: ScoredAddress) -> PopulationScore {
     let stamps = found.stamps.into_iter().map(|stamp| {
         let shown = PopulationStamp { score: stamp.score, dedup: stamp.dedup, expires_at: stamp.expires_at };
         (stamp.name, shown)

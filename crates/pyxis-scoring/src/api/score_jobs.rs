@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScoreJobId, ScorerId};
-use pyxis_http::admin::{Failure, Listed, Manager, PageSize, Paged, PagedList, Result};
+use pyxis_http::admin::{AdminFailure, Listed, Manager, PageSize, Paged, PagedList, Result};
 use pyxis_http::openapi::responses::{BodyTooLarge, InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::problem::kinds;
@@ -98,7 +98,7 @@ impl Paged for ScoreJobResponse {
 
 pub(super) type ScoreJobListResponse = PagedList<ScoreJobResponse>;
 
-fn shown(job: ScoreJobRow) -> ScoreJobResponse {
+fn score_job_response(job: ScoreJobRow) -> ScoreJobResponse {
     ScoreJobResponse {
         id: job.id.to_string(),
         scorer: job.scorer_id,
@@ -131,10 +131,10 @@ impl IntoResponse for UploadFailure {
         let error = match self.0 {
             CreateError::Refused(error) => error,
             CreateError::Upload(UploadError::TooLarge(_)) => {
-                return Problem::of(kinds::BODY_TOO_LARGE, said).into_response();
+                return Problem::from_kind(kinds::BODY_TOO_LARGE, said).into_response();
             }
             CreateError::Upload(UploadError::Broken(_)) => {
-                return Problem::of(kinds::INVALID_BODY, said).into_response();
+                return Problem::from_kind(kinds::INVALID_BODY, said).into_response();
             }
             CreateError::Upload(
                 UploadError::TooManyRows(_) | UploadError::Empty | UploadError::Unreadable(_),
@@ -145,7 +145,7 @@ impl IntoResponse for UploadFailure {
             }
             CreateError::Upload(UploadError::Store(error)) => error.into(),
         };
-        Failure::from(error).into_response()
+        AdminFailure::from(error).into_response()
     }
 }
 
@@ -184,7 +184,7 @@ pub(super) async fn create(
     let name = asked.name.as_deref().unwrap_or("addresses");
     let pieces = body.into_data_stream().boxed();
     let job = score_jobs::create(&state, &actor, scorer, name, pieces).await.map_err(UploadFailure)?;
-    Ok((StatusCode::CREATED, Json(shown(job))))
+    Ok((StatusCode::CREATED, Json(score_job_response(job))))
 }
 
 /// List score jobs, newest first.
@@ -209,7 +209,7 @@ pub(super) async fn list(
     let before: Option<ScoreJobId> = before.map_err(|_| Error::field("before", "must be a UUID"))?;
     let limit = SIZE.require(asked.limit)?;
     let jobs = score_jobs::list(&state.store, actor.workspace, before, limit).await?;
-    Ok(Json(PagedList::new(jobs.into_iter().map(shown).collect(), limit)))
+    Ok(Json(PagedList::new(jobs.into_iter().map(score_job_response).collect(), limit)))
 }
 
 /// Show a score job and its progress.
@@ -230,7 +230,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<ScoreJobResponse>> {
-    Ok(Json(shown(score_jobs::find(&state.store, actor.workspace, job_id(&id)?).await?)))
+    Ok(Json(score_job_response(score_jobs::find(&state.store, actor.workspace, job_id(&id)?).await?)))
 }
 
 /// Cancel a score job.
@@ -254,7 +254,7 @@ pub(super) async fn cancel(
     Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<ScoreJobResponse>> {
-    Ok(Json(shown(score_jobs::cancel(&state, &actor, job_id(&id)?).await?)))
+    Ok(Json(score_job_response(score_jobs::cancel(&state, &actor, job_id(&id)?).await?)))
 }
 
 /// Run the failed rows of a score job again.
@@ -279,7 +279,7 @@ pub(super) async fn retry(
     Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<ScoreJobResponse>> {
-    Ok(Json(shown(score_jobs::retry(&state, &actor, job_id(&id)?).await?)))
+    Ok(Json(score_job_response(score_jobs::retry(&state, &actor, job_id(&id)?).await?)))
 }
 
 /// Remove an ended score job and its results.

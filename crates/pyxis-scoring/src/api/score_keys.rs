@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use pyxis_core::clock::UnixMillis;
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -55,9 +55,9 @@ impl Listed for ScoreKeyResponse {
     const MEMBER: &'static str = "score_keys";
 }
 
-pub(super) type ScoreKeyListResponse = List<ScoreKeyResponse>;
+pub(super) type ScoreKeyListResponse = CompleteList<ScoreKeyResponse>;
 
-fn shown(key: &ListedKey, now: UnixMillis) -> ScoreKeyResponse {
+fn score_key_response(key: &ListedKey, now: UnixMillis) -> ScoreKeyResponse {
     ScoreKeyResponse {
         scheme: key.row.scheme.as_str(),
         number: key.row.number,
@@ -86,7 +86,7 @@ pub(super) async fn list(
     let keys = score_keys::list(&state).await?;
     // Read after the first keys were created, which sign from that moment.
     let now = state.now();
-    Ok(Json(keys.iter().map(|key| shown(key, now)).collect::<Vec<_>>().into()))
+    Ok(Json(keys.iter().map(|key| score_key_response(key, now)).collect::<Vec<_>>().into()))
 }
 
 /// Add a key that signs scores from now, or from a later moment.
@@ -119,5 +119,5 @@ pub(super) async fn rotate(
     });
     let how = Rotation { signs_from: signs_from.transpose()?, compromised: asked.compromised };
     let key = score_keys::rotate(&state, &actor, scheme, how).await?;
-    Ok(Json(shown(&key, state.now())))
+    Ok(Json(score_key_response(&key, state.now())))
 }

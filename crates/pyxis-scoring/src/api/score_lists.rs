@@ -76,7 +76,7 @@ pub(super) async fn show(
     Query(asked): Query<MerkleParams>,
 ) -> Result<Response> {
     let scorer: ScorerId = scorer.parse().map_err(|_| Error::not_found("scorer"))?;
-    let at = asked.at.as_deref().map(moment).transpose()?;
+    let at = asked.at.as_deref().map(parse_time).transpose()?;
     let address = asked.address.as_deref().map(address::read).transpose();
     let address = address
         .map_err(|_| Error::field("address", "0x and 40 hex digits, in lower case or with checksum"))?;
@@ -94,7 +94,7 @@ pub(super) async fn show(
     }
 }
 
-fn moment(text: &str) -> Result<UnixMillis, Error> {
+fn parse_time(text: &str) -> Result<UnixMillis, Error> {
     pyxis_core::clock::parse_rfc3339_of_query(text)
         .ok_or_else(|| Error::field("at", "a time, for example 2026-01-31T09:05:00Z"))
 }

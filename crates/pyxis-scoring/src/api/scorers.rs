@@ -5,7 +5,7 @@ use http::StatusCode;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Weights;
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -80,7 +80,7 @@ impl Listed for ScorerResponse {
     const MEMBER: &'static str = "scorers";
 }
 
-pub(super) type ScorerListResponse = List<ScorerResponse>;
+pub(super) type ScorerListResponse = CompleteList<ScorerResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Rescore)]
@@ -121,7 +121,7 @@ struct Bucket {
     after: u32,
 }
 
-fn shown(scorer: Scorer) -> ScorerResponse {
+fn scorer_response(scorer: Scorer) -> ScorerResponse {
     ScorerResponse {
         id: scorer.id,
         name: scorer.name,
@@ -194,7 +194,7 @@ pub(super) async fn create(
         threshold: amount(input.threshold),
         weights: input.weights.map(weights),
     };
-    Ok((StatusCode::CREATED, Json(shown(scorers::create(&state.audited, &actor, input).await?))))
+    Ok((StatusCode::CREATED, Json(scorer_response(scorers::create(&state.audited, &actor, input).await?))))
 }
 
 /// Show a scorer with its weights.
@@ -224,7 +224,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(scorer): Path<String>,
 ) -> Result<Json<ScorerResponse>> {
-    Ok(Json(shown(scorers::get(&state.store, actor.workspace, id(&scorer)?).await?)))
+    Ok(Json(scorer_response(scorers::get(&state.store, actor.workspace, id(&scorer)?).await?)))
 }
 
 /// Rename a scorer, or change its weights or threshold.
@@ -258,7 +258,7 @@ pub(super) async fn update(
         weights: input.weights.map(weights),
         revision: input.revision,
     };
-    Ok(Json(shown(scorers::update(&state.audited, &actor, id(&scorer)?, patch).await?)))
+    Ok(Json(scorer_response(scorers::update(&state.audited, &actor, id(&scorer)?, patch).await?)))
 }
 
 /// Remove a scorer with its scores, history and claims.
@@ -367,7 +367,9 @@ pub(super) async fn progress(
     Manager(actor): Manager,
     Path(scorer): Path<String>,
 ) -> Result<Json<RescoreProgressResponse>> {
-    Ok(Json(told(scorers::progress(&state.books, actor.workspace, id(&scorer)?, state.now()).await?)))
+    Ok(Json(progress_response(
+        scorers::progress(&state.books, actor.workspace, id(&scorer)?, state.now()).await?,
+    )))
 }
 
 /// Recompute outdated scores now.
@@ -395,9 +397,9 @@ pub(super) async fn rescore(
 ) -> Result<(StatusCode, Json<RescoreProgressResponse>)> {
     let found = scorers::start_rescore(&state, &actor, id(&scorer)?).await?;
     let status = if found.running { StatusCode::ACCEPTED } else { StatusCode::OK };
-    Ok((status, Json(told(found))))
+    Ok((status, Json(progress_response(found))))
 }
 
-fn told(Rescore { stored, outdated, running, .. }: Rescore) -> RescoreProgressResponse {
+fn progress_response(Rescore { stored, outdated, running, .. }: Rescore) -> RescoreProgressResponse {
     RescoreProgressResponse { stored, outdated, running }
 }

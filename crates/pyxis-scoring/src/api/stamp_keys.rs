@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use pyxis_http::Json;
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -39,7 +39,7 @@ impl Listed for StampKeyResponse {
     const MEMBER: &'static str = "stamp_keys";
 }
 
-pub(super) type StampKeyListResponse = List<StampKeyResponse>;
+pub(super) type StampKeyListResponse = CompleteList<StampKeyResponse>;
 
 impl From<ListedStampKey> for StampKeyResponse {
     fn from(key: ListedStampKey) -> Self {

@@ -98,12 +98,12 @@ fn nullifiers(subject: &Object<'_>) -> Result<Vec<Nullifier>, Rejection> {
 
 /// Reads the required date `field`.
 pub(super) fn date(object: &Object<'_>, field: &str) -> Result<UnixMillis, Rejection> {
-    moment(object.text(field)?).ok_or_else(|| Rejection::InvalidDate { field: field.to_owned() })
+    parse_time(object.text(field)?).ok_or_else(|| Rejection::InvalidDate { field: field.to_owned() })
 }
 
 /// Parses a moment in an accepted format, truncated to milliseconds. A moment past the library's last second becomes
 /// that second: credentials that never expire end on the last day of the year 9999.
-fn moment(text: &str) -> Option<UnixMillis> {
+fn parse_time(text: &str) -> Option<UnixMillis> {
     if !is_rfc3339(text) {
         return None;
     }
@@ -158,7 +158,7 @@ mod tests {
             ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"),
             ("0000-01-01T00:00:00+01:00", "-000001-12-31T23:00:00.000Z"),
         ] {
-            assert_eq!(moment(text).map(UnixMillis::to_rfc3339).as_deref(), Some(shown), "{text}");
+            assert_eq!(parse_time(text).map(UnixMillis::to_rfc3339).as_deref(), Some(shown), "{text}");
         }
         for text in [
             "",
@@ -180,18 +180,18 @@ mod tests {
             "2026-02-18T13:12:09z",
         ] {
             assert!(!is_rfc3339(text), "{text}");
-            assert_eq!(moment(text), None, "{text}");
+            assert_eq!(parse_time(text), None, "{text}");
         }
         for text in
             ["2023-02-29T00:00:00Z", "2026-02-18T24:00:00Z", "2026-02-18T13:12:61Z", "0000-00-00T00:00:00Z"]
         {
-            assert_eq!(moment(text), None, "{text}");
+            assert_eq!(parse_time(text), None, "{text}");
         }
     }
 
     #[test]
     fn what_is_behind_the_end_of_time_is_its_last_second() {
-        let shown = |text| moment(text).map(UnixMillis::to_rfc3339);
+        let shown = |text| parse_time(text).map(UnixMillis::to_rfc3339);
         assert_eq!(shown("9999-12-30T21:59:59.5Z").as_deref(), Some("9999-12-30T21:59:59.500Z"));
         for text in [
             "9999-12-30T22:00:00.5Z",
@@ -211,7 +211,7 @@ mod tests {
             "9999-12-31T24:00:00Z",
             "9999-12-31T23:59:59+99:00",
         ] {
-            assert_eq!(moment(text), None, "{text}");
+            assert_eq!(parse_time(text), None, "{text}");
         }
     }
 }

@@ -46,9 +46,9 @@ impl DidKey {
         }
     }
 
-    /// The key that a DID contains: `did:ethr` of an address or public key, with or without a network,
-    /// `did:pkh:eip155:<chain>:0x…`, or `did:key` of an Ed25519 or secp256k1 key in any usual base.
-    fn of(did: &str) -> Result<Self, Rejection> {
+    /// The key that a DID contains. Known are `did:ethr` of an address or public key, with or without a network,
+    /// and `did:pkh:eip155:<chain>:0x…`. So is `did:key` of an Ed25519 or secp256k1 key in any usual base.
+    fn parse(did: &str) -> Result<Self, Rejection> {
         let invalid = |expected| Rejection::InvalidIssuer { expected };
         if let Some(account) = did.strip_prefix("did:ethr:") {
             let id =
@@ -71,7 +71,7 @@ impl DidKey {
 impl Issuer {
     /// Parses the DID of an issuer.
     pub(super) fn parse(said: &str) -> Result<Self, Rejection> {
-        let key = DidKey::of(said)?;
+        let key = DidKey::parse(said)?;
         Ok(Self { said: said.to_owned(), did: key.did(), key })
     }
 
@@ -81,7 +81,7 @@ impl Issuer {
     }
 
     /// The DID as written in the credential.
-    pub(super) fn said(&self) -> &str {
+    pub(super) fn as_written(&self) -> &str {
         &self.said
     }
 
@@ -93,7 +93,7 @@ impl Issuer {
     /// key.
     pub(super) fn owns(&self, method: &str) -> bool {
         let Some((did, fragment)) = method.split_once('#') else { return false };
-        if did != self.said && DidKey::of(did).ok() != Some(self.key) {
+        if did != self.said && DidKey::parse(did).ok() != Some(self.key) {
             return false;
         }
         match did.strip_prefix("did:key:") {

@@ -88,7 +88,7 @@ fn check_said(document: &Canonical, claims: &Claims) -> Result<(), Rejection> {
     if !claims.nullifiers.iter().all(|nullifier| document.says(nullifier.as_str())) {
         return Err(Rejection::unsigned("credentialSubject.nullifiers"));
     }
-    if !document.says(claims.issuer.said()) {
+    if !document.says(claims.issuer.as_written()) {
         return Err(Rejection::unsigned("issuer"));
     }
     Ok(())
@@ -129,5 +129,5 @@ fn canonical(text: &str, index: Option<usize>) -> Option<(Canonical, Canonical)>
     let Value::Object(mut proof) = proof else { return None };
     proof.remove("jws");
     proof.insert("@context".to_owned(), CREDENTIALS_CONTEXT.into());
-    Some((Canonical::of(&document)?, Canonical::of(&proof)?))
+    Some((Canonical::canonicalize(&document)?, Canonical::canonicalize(&proof)?))
 }

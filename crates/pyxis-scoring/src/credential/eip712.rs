@@ -1,6 +1,8 @@
 //! Credentials as EIP-712 data: the interface between their reader and the hasher.
 
-use pyxis_signing::eip712::{self, HashObserver, Hasher, Invalid, Members, TypedValue, Types, Word, words};
+use pyxis_signing::eip712::{
+    self, AbiWord, HashObserver, Hasher, Invalid, Members, TypedValue, Types, abi_words,
+};
 
 use super::hash_cache;
 use super::json::{JsonNode, Object};
@@ -15,7 +17,7 @@ pub(super) fn types(given: &Object<'_>) -> Result<Types, Rejection> {
 }
 
 /// `hashStruct` of an object of the type `name`.
-pub(super) fn hash_struct(types: &Types, name: &str, object: &Object<'_>) -> Result<Word, Rejection> {
+pub(super) fn hash_struct(types: &Types, name: &str, object: &Object<'_>) -> Result<AbiWord, Rejection> {
     Ok(Hasher::new(types, Recurring).hash_struct(name, object)?)
 }
 
@@ -23,7 +25,7 @@ pub(super) fn hash_struct(types: &Types, name: &str, object: &Object<'_>) -> Res
 struct Recurring;
 
 impl HashObserver<JsonNode<'_>> for Recurring {
-    fn keccak(&self, data: &[u8]) -> Word {
+    fn keccak(&self, data: &[u8]) -> AbiWord {
         hash_cache::keccak(data)
     }
 }
@@ -47,10 +49,10 @@ impl<'a> TypedValue for JsonNode<'a> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    fn integer(&self, signed: bool, bits: u32) -> Option<Word> {
+    fn integer(&self, signed: bool, bits: u32) -> Option<AbiWord> {
         match self {
             Self::Integer(value) => {
-                words::integer(words::number(value.unsigned_abs()), *value < 0, signed, bits)
+                abi_words::integer(abi_words::number(value.unsigned_abs()), *value < 0, signed, bits)
             }
             Self::Number(text) => eip712::integer(text, signed, bits),
             Self::Text(text) => eip712::integer(text, signed, bits),

@@ -1,7 +1,7 @@
 //! `EthereumEip712Signature2021`: the credential is EIP-712 typed data, and the proof carries the types.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_signing::eip712::{Word, hex};
+use pyxis_signing::eip712::{AbiWord, hex};
 use pyxis_signing::recovery::{BadSignature, Signature};
 
 use super::json::{self, JsonNode, Object};
@@ -14,11 +14,11 @@ pub(super) fn verify(
     text: Option<&str>,
     document: &mut Object<'_>,
     issuer: EvmAddress,
-) -> Result<Word, Rejection> {
+) -> Result<AbiWord, Rejection> {
     // Remove what cannot be signed from the proof; what remains is the signed document.
-    let (data, signature) = take(document)?;
+    let (data, signature) = take_proof(document)?;
     let signature = parse_signature(signature.as_ref().and_then(JsonNode::as_text))?;
-    let form = typed_data_cache::of(&data)?;
+    let form = typed_data_cache::lookup(&data)?;
     let hash = form.signing_hash(document)?;
     if signature.signer(&hash) != Some(issuer) {
         return Err(Rejection::SignatureMismatch);
@@ -30,14 +30,14 @@ pub(super) fn verify(
 }
 
 /// The hash that the issuer of `text`, a credential without `proofValue`, must sign.
-pub(super) fn hash_to_sign(text: &str) -> Result<Word, Rejection> {
+pub(super) fn hash_to_sign(text: &str) -> Result<AbiWord, Rejection> {
     let mut document = json::parse(text)?;
-    let (data, _) = take(&mut document)?;
-    typed_data_cache::of(&data)?.signing_hash(&document)
+    let (data, _) = take_proof(&mut document)?;
+    typed_data_cache::lookup(&data)?.signing_hash(&document)
 }
 
 /// Removes the typed data and the signature from a proof and returns them.
-fn take<'a>(document: &mut Object<'a>) -> Result<(JsonNode<'a>, Option<JsonNode<'a>>), Rejection> {
+fn take_proof<'a>(document: &mut Object<'a>) -> Result<(JsonNode<'a>, Option<JsonNode<'a>>), Rejection> {
     let Some(JsonNode::Object(proof)) = document.get_mut("proof") else {
         return Err(Rejection::form("proof", "an object"));
     };

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use pyxis_signing::eip712::{Word, words};
+use pyxis_signing::eip712::{AbiWord, abi_words};
 
 /// Longest text or structure whose hash is cached, in bytes: four words.
 const LONGEST: usize = 128;
@@ -18,7 +18,7 @@ thread_local! {
 struct CachedHash {
     length: usize,
     data: [u8; LONGEST],
-    hash: Word,
+    hash: AbiWord,
 }
 
 impl CachedHash {
@@ -27,23 +27,23 @@ impl CachedHash {
 
 /// Keccak-256 with a per-thread cache of recent inputs. Hashing is most of the cost of verification apart from the
 /// signature. The cache affects only speed.
-pub(super) fn keccak(data: &[u8]) -> Word {
+pub(super) fn keccak(data: &[u8]) -> AbiWord {
     if data.is_empty() || data.len() > LONGEST {
-        return words::keccak(data);
+        return abi_words::keccak(data);
     }
     KEPT.with_borrow_mut(|kept| {
-        let kept = &mut kept[place(data)];
+        let kept = &mut kept[cache_slot(data)];
         if kept.data[..kept.length] != *data {
             kept.length = data.len();
             kept.data[..data.len()].copy_from_slice(data);
-            kept.hash = words::keccak(data);
+            kept.hash = abi_words::keccak(data);
         }
         kept.hash
     })
 }
 
 /// Cache slot of `data`. An attacker who causes collisions gains nothing but more hashing.
-fn place(data: &[u8]) -> usize {
+fn cache_slot(data: &[u8]) -> usize {
     let (chunks, rest) = data.as_chunks::<8>();
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
@@ -62,8 +62,8 @@ mod tests {
         let text = |number: usize| format!("{}{}", "x".repeat(number % 150), number % 700);
         for number in (0..3000).chain(0..3000) {
             let text = text(number);
-            assert_eq!(keccak(text.as_bytes()), words::text(&text), "{text}");
+            assert_eq!(keccak(text.as_bytes()), abi_words::text(&text), "{text}");
         }
-        assert_eq!(keccak(b""), words::keccak(b""));
+        assert_eq!(keccak(b""), abi_words::keccak(b""));
     }
 }

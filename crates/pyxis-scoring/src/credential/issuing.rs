@@ -47,15 +47,15 @@ impl Signer {
                 break key;
             }
         };
-        Self::of(key)
+        Self::from_key(key)
     }
 
     /// The issuer with this secret key; `None` if the number is not a key.
     pub fn from_secret(secret: &SecretBytes) -> Option<Self> {
-        SigningKey::from_slice(secret.expose()).ok().map(Self::of)
+        SigningKey::from_slice(secret.expose()).ok().map(Self::from_key)
     }
 
-    fn of(key: SigningKey) -> Self {
+    fn from_key(key: SigningKey) -> Self {
         let did = format!("did:ethr:{}", address_of(key.verifying_key()));
         Self { key, did }
     }

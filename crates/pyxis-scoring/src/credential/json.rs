@@ -269,7 +269,7 @@ impl<'a> Visitor<'a> for Nodes<'_> {
     fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<JsonNode<'a>, A::Error> {
         let inner = self.deeper()?;
         let mut object: Vec<(Cow<'a, str>, JsonNode<'a>)> = Vec::with_capacity(2);
-        while let Some(Key(key)) = members.next_key()? {
+        while let Some(JsonKey(key)) = members.next_key()? {
             if object.len() == MAX_MEMBERS {
                 return Err(self.fail(Rejection::TooComplex));
             }
@@ -293,7 +293,7 @@ fn unread<E: Error>(raw: &RawValue, known: impl Fn(&str) -> bool) -> Result<Json
 
 /// A key, borrowed unless it has escapes. A plain `Cow` always copies.
 #[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct JsonKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

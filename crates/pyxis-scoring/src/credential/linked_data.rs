@@ -47,7 +47,7 @@ pub(super) struct Canonical {
 
 impl Canonical {
     /// The canonical form of `document`; `None` if it is not JSON-LD.
-    pub(super) fn of(document: &Map<String, Value>) -> Option<Self> {
+    pub(super) fn canonicalize(document: &Map<String, Value>) -> Option<Self> {
         let text = serde_json::to_string(document).ok()?;
         let mut dataset = JsonLdParser::new()
             .for_slice(&text)

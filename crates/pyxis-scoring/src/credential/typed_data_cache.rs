@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use pyxis_signing::eip712::{DOMAIN, TypedValue, Types, Word, words};
+use pyxis_signing::eip712::{AbiWord, DOMAIN, TypedValue, Types, abi_words};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -21,7 +21,7 @@ const LONGEST: usize = 8 * 1024;
 /// Checked typed data: types, and the hash of its domain.
 pub(super) struct TypedDataForm {
     types: Types,
-    domain: Word,
+    domain: AbiWord,
 }
 
 impl TypedDataForm {
@@ -43,9 +43,9 @@ impl TypedDataForm {
     }
 
     /// The hash of `document` that its issuer signs.
-    pub(super) fn signing_hash(&self, document: &Object<'_>) -> Result<Word, Rejection> {
+    pub(super) fn signing_hash(&self, document: &Object<'_>) -> Result<AbiWord, Rejection> {
         let message = eip712::hash_struct(&self.types, PRIMARY, document)?;
-        Ok(words::signing_hash(self.domain, message))
+        Ok(abi_words::signing_hash(self.domain, message))
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
 }
 
 /// The form of a credential, from [`parse`]'s value for its typed data.
-pub(super) fn of(data: &JsonNode<'_>) -> Result<Rc<TypedDataForm>, Rejection> {
+pub(super) fn lookup(data: &JsonNode<'_>) -> Result<Rc<TypedDataForm>, Rejection> {
     match data {
         JsonNode::Object(data) => TypedDataForm::read(data).map(Rc::new),
         JsonNode::Unread(raw) => {
@@ -104,7 +104,7 @@ struct Proof<'a> {
 /// Refuses a signature for another purpose, which must not pass as one on a credential.
 fn check_domain(domain: &Object<'_>) -> Result<(), Rejection> {
     let is_positive =
-        |value: &JsonNode<'_>| value.integer(false, 256).is_some_and(|value| value != Word::default());
+        |value: &JsonNode<'_>| value.integer(false, 256).is_some_and(|value| value != AbiWord::default());
     let expected = |name: &str, value: &JsonNode<'_>| match name {
         "name" if value.as_text() == Some(DOMAIN_NAME) => None,
         "name" => Some("must be VerifiableCredential"),

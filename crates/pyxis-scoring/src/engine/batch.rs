@@ -43,7 +43,11 @@ struct New {
 
 impl Batch {
     /// Prepares credentials for a workspace.
-    pub fn of(workspace: WorkspaceId, credentials: Vec<VerifiedCredential>, received_at: UnixMillis) -> Self {
+    pub fn prepare(
+        workspace: WorkspaceId,
+        credentials: Vec<VerifiedCredential>,
+        received_at: UnixMillis,
+    ) -> Self {
         let outcomes = first_of_each_digest(&credentials);
         let by_address = by_address(&credentials, &outcomes);
         let digests = credentials.iter().map(|credential| credential.digest).collect();
@@ -82,7 +86,7 @@ impl Batch {
                 outcomes[index] = Some(IngestOutcome::Superseded);
             }
         }
-        New { stamps: BulkInsert::of(self.workspace, stamps, self.received_at), outcomes }
+        New { stamps: BulkInsert::prepare(self.workspace, stamps, self.received_at), outcomes }
     }
 }
 
@@ -150,7 +154,7 @@ async fn all_new(books: &ScoringDb, batch: &mut Batch, now: UnixMillis) -> Resul
 async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outcomes> {
     let all: Vec<usize> = (0..batch.credentials.len()).collect();
     let revoked = revoked_in(tx, batch, &all).await?;
-    let known = addresses::known(&mut *tx, batch.workspace, &batch.addresses).await?;
+    let known = addresses::filter_known(&mut *tx, batch.workspace, &batch.addresses).await?;
     // Prepared for one use: a second attempt takes the other path.
     let all_new = batch.all_new.take();
     let known: HashSet<EvmAddress> = known.into_iter().collect();

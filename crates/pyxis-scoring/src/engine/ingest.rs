@@ -44,7 +44,7 @@ pub async fn ingest(
     dids.dedup();
     retry_on_conflict(|| async {
         let mut tx = books.begin().await?;
-        let listed = issuers::hold(&mut tx, workspace, &dids).await?;
+        let listed = issuers::lock_trusted(&mut tx, workspace, &dids).await?;
         let is_listed = |credential: &&VerifiedCredential| listed.contains(&credential.issuer);
         let trusted: Vec<&VerifiedCredential> = credentials.iter().copied().filter(is_listed).collect();
         let outcomes = ingest_in(books, &mut tx, workspace, address, &trusted, now).await?;
@@ -67,7 +67,7 @@ pub(crate) async fn ingest_one(
     credential: &VerifiedCredential,
     now: UnixMillis,
 ) -> Result<Option<Option<IngestOutcome>>> {
-    let listed = issuers::hold(tx, workspace, std::slice::from_ref(&credential.issuer)).await?;
+    let listed = issuers::lock_trusted(tx, workspace, std::slice::from_ref(&credential.issuer)).await?;
     if listed.is_empty() {
         return Ok(Some(None));
     }
@@ -221,8 +221,8 @@ fn row_of(id: i64, new: NewStamp) -> StampRow {
     }
 }
 
-/// Settles the scores of an address whose Stamps changed, in the scorers that know it or are open to votes, with the sets of its nullifiers
-/// locked; `false`: start again.
+/// Settles the scores of an address whose Stamps changed, in the scorers that know it or are open to votes. The
+/// sets of its nullifiers must be locked. `false`: start again.
 pub(super) async fn settle_known(
     books: &ScoringDb,
     tx: &mut Tx,
@@ -236,7 +236,7 @@ pub(super) async fn settle_known(
     scorers.sort_unstable();
     scorers.dedup();
     if !scorers.is_empty() {
-        let live = Live::read(&mut *tx, workspace, address, now).await?.named(sets);
+        let live = Live::read(&mut *tx, workspace, address, now).await?.with_set_names(sets);
         for scorer in scorers {
             let place = ScoreKey { workspace, scorer, address };
             match settle_in(books, tx, place, &live, now, books.is_open_to_votes(scorer)).await {

@@ -17,7 +17,7 @@ const KEPT_IN_PART: Duration = Duration::from_hours(1);
 
 /// The Stamps of an address that have not expired.
 pub(super) struct Live {
-    /// In the form that counts; see [`Self::named`].
+    /// In the form that counts; see [`Self::with_set_names`].
     pub(super) stamps: Vec<Stamp>,
     /// Stamp numbers, each with the nullifiers as its issuer signed them.
     lists: Vec<(i64, Vec<Nullifier>)>,
@@ -52,8 +52,8 @@ impl Live {
     }
 
     /// The Stamps with their nullifiers replaced by the names of their sets.
-    pub(super) fn named(self, sets: &Sets) -> Self {
-        Self { stamps: self.stamps.into_iter().map(|stamp| sets.named(stamp)).collect(), ..self }
+    pub(super) fn with_set_names(self, sets: &Sets) -> Self {
+        Self { stamps: self.stamps.into_iter().map(|stamp| sets.with_set_names(stamp)).collect(), ..self }
     }
 
     /// The record's note about Stamps that do not count (`docs/reference/behavior/scoring.md#known-holes`).

@@ -62,7 +62,7 @@ pub(crate) async fn revoke_in(
             new |= revocations::insert(tx, workspace, &row).await?;
         }
     }
-    let removed = take_out(books, tx, workspace, &digests, revocation.revoked_at).await?;
+    let removed = remove_rows(books, tx, workspace, &digests, revocation.revoked_at).await?;
     Ok(removed.map(|removed| Revocation { new, removed }))
 }
 
@@ -94,7 +94,7 @@ impl DigestRecord {
 ///
 /// All holders are locked first, in their order, and then all sets at once. So another transaction that needs some of
 /// the same waits for this one, and the two never deadlock.
-async fn take_out(
+async fn remove_rows(
     books: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -172,7 +172,7 @@ async fn left_by_renewals(
     let names = sets.names(&stamp.nullifiers);
     let mut left = Vec::new();
     for scorer in scores::scorers_of(&mut *tx, workspace, stamp.address).await? {
-        let claims = claims::of(&mut *tx, workspace, scorer, &names).await?;
+        let claims = claims::list_for(&mut *tx, workspace, scorer, &names).await?;
         let renewed = claims.into_iter().filter(|claim| {
             claim.address == stamp.address
                 && claim.provider.as_ref().is_none_or(|provider| *provider == stamp.provider)

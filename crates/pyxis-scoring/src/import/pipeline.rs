@@ -25,7 +25,7 @@ const BLOCK_BYTES: u64 = 4 * 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A piece of the file.
-pub(super) struct Block<T> {
+pub(super) struct FileBlock<T> {
     /// Block number, from 0.
     number: u64,
     pub(super) content: T,
@@ -48,17 +48,17 @@ pub(super) struct Lines {
     pub(super) numbers: Vec<u64>,
     /// Their credentials, ready to store.
     pub(super) batch: Batch,
-    pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<RejectedLine>,
 }
 
 /// A refused line: its number, a code and a reason.
-pub(super) type Refused = (u64, &'static str, String);
+pub(super) type RejectedLine = (u64, &'static str, String);
 
 /// Blocks whose signatures are being checked.
 pub(super) struct Blocks {
-    checked: mpsc::Receiver<io::Result<Block<Lines>>>,
+    checked: mpsc::Receiver<io::Result<FileBlock<Lines>>>,
     /// Blocks that finished early; at most one per thread.
-    early: BTreeMap<u64, Block<Lines>>,
+    early: BTreeMap<u64, FileBlock<Lines>>,
     next: u64,
 }
 
@@ -109,7 +109,7 @@ pub(super) fn start(
 
 impl Blocks {
     /// The next block of the file.
-    pub(super) async fn next(&mut self) -> Option<io::Result<Block<Lines>>> {
+    pub(super) async fn next(&mut self) -> Option<io::Result<FileBlock<Lines>>> {
         loop {
             if let Some(block) = self.early.remove(&self.next) {
                 self.next += 1;
@@ -126,7 +126,7 @@ impl Blocks {
 fn read_blocks(
     mut source: impl BufRead,
     begun: ImportProgress,
-    blocks: &std_mpsc::SyncSender<Block<Unread>>,
+    blocks: &std_mpsc::SyncSender<FileBlock<Unread>>,
 ) -> io::Result<()> {
     let (mut line_number, mut byte) = (begun.lines, begun.bytes);
     for number in 0.. {
@@ -139,7 +139,7 @@ fn read_blocks(
             line_number += u64::from(!ended);
             byte += taken;
         }
-        let block = Block { number, content: unread, end_line: line_number, end_byte: byte };
+        let block = FileBlock { number, content: unread, end_line: line_number, end_byte: byte };
         if blocks.send(block).is_err() || ended {
             return Ok(());
         }
@@ -164,8 +164,8 @@ impl Unread {
     }
 }
 
-fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
-    let Block { number, content, end_line, end_byte } = block;
+fn check_block(block: FileBlock<Unread>, trust: &Trust) -> FileBlock<Lines> {
+    let FileBlock { number, content, end_line, end_byte } = block;
     let Unread { text, lines } = content;
     let (mut numbers, mut trusted) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
     let mut refused = Vec::new();
@@ -179,8 +179,8 @@ fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
         }
     }
     drop(text);
-    let content = Lines { numbers, batch: Batch::of(trust.workspace, trusted, trust.now), refused };
-    Block { number, content, end_line, end_byte }
+    let content = Lines { numbers, batch: Batch::prepare(trust.workspace, trusted, trust.now), refused };
+    FileBlock { number, content, end_line, end_byte }
 }
 
 fn check(line: &[u8], trust: &Trust) -> Result<VerifiedCredential, Rejection> {
@@ -195,10 +195,10 @@ mod tests {
     use super::*;
 
     /// Lines of a block with their numbers, and the line and the byte at which it ends.
-    type Seen = (Vec<(u64, String)>, u64, u64);
+    type BlockSummary = (Vec<(u64, String)>, u64, u64);
 
     /// The blocks of a file from the import's position.
-    fn blocks(text: &str, begun: ImportProgress) -> Vec<Seen> {
+    fn blocks(text: &str, begun: ImportProgress) -> Vec<BlockSummary> {
         let (send, receive) = std_mpsc::sync_channel(100);
         let rest = &text.as_bytes()[usize::try_from(begun.bytes).unwrap()..];
         read_blocks(rest, begun, &send).unwrap();

@@ -12,10 +12,10 @@ use pyxis_models::scope::Model;
 use pyxis_store::{activity, addresses, scorers, scores};
 
 use super::membership::Membership;
-use super::rows::{Outcome, RowScore};
+use super::rows::{RowOutcome, RowScore};
 use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
-use crate::models::{ActiveModels, Source, SourceError, parallel, read};
+use crate::models::{ActiveModels, ActivitySource, SourceError, parallel, read};
 use crate::record::Record;
 use crate::state::State;
 
@@ -40,7 +40,7 @@ pub(super) async fn score(
     state: &State,
     context: &Context,
     wanted: &[EvmAddress],
-) -> Result<HashMap<EvmAddress, Outcome>> {
+) -> Result<HashMap<EvmAddress, RowOutcome>> {
     let mut wanted = wanted.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
@@ -54,12 +54,12 @@ pub(super) async fn score(
         let record = records.remove(&address).unwrap_or_else(|| Err(missing()));
         let models = models.remove(&address).unwrap_or_else(|| Err(missing()));
         let outcome = match (record, models) {
-            (Ok(record), Ok(models)) => Outcome::Scored(Box::new(RowScore {
+            (Ok(record), Ok(models)) => RowOutcome::Scored(Box::new(RowScore {
                 record,
                 models,
-                cluster: context.membership.of(address).cloned(),
+                cluster: context.membership.get(address).cloned(),
             })),
-            (Err(why), _) | (_, Err(why)) => Outcome::Failed(why),
+            (Err(why), _) | (_, Err(why)) => RowOutcome::Failed(why),
         };
         (address, outcome)
     };
@@ -81,7 +81,7 @@ async fn records(state: &State, context: &Context, wanted: &[EvmAddress]) -> Res
     let left: Vec<EvmAddress> =
         wanted.iter().copied().filter(|address| !records.contains_key(address)).collect();
     let known: HashSet<EvmAddress> =
-        addresses::known(&state.store, workspace, &left).await?.into_iter().collect();
+        addresses::filter_known(&state.store, workspace, &left).await?.into_iter().collect();
     let compute = |address: EvmAddress| {
         let is_known = known.contains(&address);
         async move {
@@ -158,10 +158,11 @@ async fn imported(
 async fn looked_up(
     state: &State,
     context: &Context,
-    source: &dyn Source,
+    source: &dyn ActivitySource,
     wanted: &[EvmAddress],
 ) -> Result<Each<BTreeMap<String, f64>>> {
-    let look = |address: EvmAddress| async move { (address, source.look(address, state.now()).await) };
+    let look =
+        |address: EvmAddress| async move { (address, source.fetch_features(address, state.now()).await) };
     let mut looking = stream::iter(wanted.iter().copied()).map(look).buffer_unordered(LOOKED_UP_AT_ONCE);
     let mut all = HashMap::with_capacity(wanted.len());
     while let Some((address, found)) = looking.next().await {
@@ -184,6 +185,6 @@ async fn looked_up(
 }
 
 fn by_name(scores: &Scores) -> BTreeMap<String, f64> {
-    let named = |model: &Model| Some((model.as_str().to_owned(), scores.of(*model)?));
+    let named = |model: &Model| Some((model.as_str().to_owned(), scores.get(*model)?));
     Model::ALL.iter().filter_map(named).collect()
 }

@@ -36,7 +36,7 @@ impl Membership {
     }
 
     /// The group of an address.
-    pub(super) fn of(&self, address: EvmAddress) -> Option<&ClusterEvidence> {
+    pub(super) fn get(&self, address: EvmAddress) -> Option<&ClusterEvidence> {
         let place = usize::try_from(*self.by_member.get(&address)?).ok()?;
         self.groups.get(place)
     }

@@ -47,13 +47,13 @@ pub(crate) struct ResultRow {
     /// The address, or what stands there.
     pub(crate) address: String,
     /// The result, or the reason that there is none.
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RowOutcome,
 }
 
 /// Result of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Outcome {
+pub(crate) enum RowOutcome {
     /// A score.
     Scored(Box<RowScore>),
     /// No score. The row can run again.
@@ -94,7 +94,7 @@ pub(crate) struct ClusterEvidence {
 
 impl From<&Group> for ClusterEvidence {
     fn from(group: &Group) -> Self {
-        let shared = |shared: &Option<pyxis_models::clusters::Shared>| {
+        let shared = |shared: &Option<pyxis_models::clusters::SharedCounterparty>| {
             shared.as_ref().map(|shared| (shared.address, shared.members))
         };
         Self {
@@ -111,7 +111,7 @@ impl From<&Group> for ClusterEvidence {
 
 impl ClusterEvidence {
     /// The evidence in words.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let shared = |shared: Option<(EvmAddress, usize)>, verb: &str| {
             shared.map(|(address, members)| format!("{members} members {verb} {address}"))
         };
@@ -149,7 +149,7 @@ mod tests {
         };
         let funder = EvmAddress([2; 20]);
         assert_eq!(
-            evidence.words(),
+            evidence.describe(),
             format!("4 members received from {funder}; 3 first bridged within a day of another")
         );
     }

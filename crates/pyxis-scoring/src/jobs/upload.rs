@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use pyxis_core::BoxError;
 use pyxis_core::id::{NodeId, ScoreJobId};
-use pyxis_models::reading::{AddressCell, AddressReader};
+use pyxis_models::activity_reader::{AddressCell, AddressReader};
 use pyxis_store::StoreError;
 use pyxis_store::score_jobs::{self, NewChunk};
 use tokio::io::AsyncWriteExt;

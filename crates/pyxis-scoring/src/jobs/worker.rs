@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::batch::{self, Context};
 use super::membership::Membership;
-use super::rows::{InputRow, Outcome, ResultRow};
+use super::rows::{InputRow, ResultRow, RowOutcome};
 use crate::error::{Error, Result};
 use crate::score_metrics::METRICS;
 use crate::state::State;
@@ -56,7 +56,7 @@ async fn work(state: State, mut stop: watch::Receiver<bool>) {
         tokio::select! {
             () = state.job_queued.notified() => {}
             () = tokio::time::sleep(NAP) => {}
-            () = until(&mut stop) => return,
+            () = wait_until_stopped(&mut stop) => return,
         }
     }
 }
@@ -68,7 +68,7 @@ async fn clean(state: State, mut stop: watch::Receiver<bool>) {
         }
         tokio::select! {
             () = tokio::time::sleep(CLEANING) => {}
-            () = until(&mut stop) => return,
+            () = wait_until_stopped(&mut stop) => return,
         }
     }
 }
@@ -99,8 +99,8 @@ pub async fn run_one(
     }
     let worked = tokio::select! {
         worked = run.chunks() => worked,
-        () = run.lost() => return Ok(Some(JobEnd::Lost)),
-        () = until(stop) => {
+        () = run.renew_until_lost() => return Ok(Some(JobEnd::Lost)),
+        () = wait_until_stopped(stop) => {
             score_jobs::release(&state.store, job.id, holder).await?;
             return Ok(Some(JobEnd::Lost));
         }
@@ -109,13 +109,13 @@ pub async fn run_one(
         Ok(true) => Ok(Some(run.finish().await?)),
         // Without its scorer, which was removed, the job is gone too.
         Ok(false) | Err(Error::NoScorer) => Ok(Some(JobEnd::Lost)),
-        // The claim ends by itself if the database is away now.
+        // The claim expires automatically if the database is away now.
         Err(error) => Err(error),
     }
 }
 
 /// Returns once `stop` is true, or its sender is gone.
-async fn until(stop: &mut watch::Receiver<bool>) {
+async fn wait_until_stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
@@ -141,8 +141,8 @@ impl Run<'_> {
             if !score_jobs::commit_chunk(&state.store, job.id, holder, &done, state.now()).await? {
                 return Ok(false);
             }
-            METRICS.job_rows_scored.increment(counted(done.totals.scored - done.before.scored));
-            METRICS.job_rows_failed.increment(counted(done.totals.failed - done.before.failed));
+            METRICS.job_rows_scored.increment(to_count(done.totals.scored - done.before.scored));
+            METRICS.job_rows_failed.increment(to_count(done.totals.failed - done.before.failed));
         }
         Ok(true)
     }
@@ -168,7 +168,7 @@ impl Run<'_> {
     }
 
     /// Renews the claim until it is lost.
-    async fn lost(&self) {
+    async fn renew_until_lost(&self) {
         let Self { state, job, holder } = *self;
         loop {
             tokio::time::sleep(RENEWAL).await;
@@ -181,7 +181,7 @@ impl Run<'_> {
     }
 }
 
-fn counted(rows: i64) -> u64 {
+fn to_count(rows: i64) -> u64 {
     u64::try_from(rows).unwrap_or(0)
 }
 
@@ -192,7 +192,7 @@ async fn chunk_result(state: &State, context: &Context, chunk: Chunk) -> Result<
     let kept: Vec<ResultRow> = result.as_deref().map(decoded).transpose()?.unwrap_or_default();
     let mut kept: HashMap<u64, ResultRow> = kept
         .into_iter()
-        .filter(|row| !matches!(row.outcome, Outcome::Failed(_)))
+        .filter(|row| !matches!(row.outcome, RowOutcome::Failed(_)))
         .map(|row| (row.line, row))
         .collect();
     let missing = input.iter().filter(|row| !kept.contains_key(&row.line));
@@ -206,11 +206,11 @@ async fn chunk_result(state: &State, context: &Context, chunk: Chunk) -> Result<
     Ok(ChunkResult { number, before, totals: totals(&rows), result })
 }
 
-fn result_row(row: InputRow, scored: &HashMap<EvmAddress, Outcome>) -> ResultRow {
+fn result_row(row: InputRow, scored: &HashMap<EvmAddress, RowOutcome>) -> ResultRow {
     let (address, outcome) = match row.address {
-        Err(bad) => (bad.text, Outcome::Invalid(bad.reason)),
+        Err(bad) => (bad.text, RowOutcome::Invalid(bad.reason)),
         Ok(address) => {
-            let missing = || Outcome::Failed("the server returned no result".to_owned());
+            let missing = || RowOutcome::Failed("the server returned no result".to_owned());
             (address.to_string(), scored.get(&address).cloned().unwrap_or_else(missing))
         }
     };
@@ -221,12 +221,12 @@ fn totals(rows: &[ResultRow]) -> ChunkTotals {
     let mut totals = ChunkTotals::default();
     for row in rows {
         match row.outcome {
-            Outcome::Scored(_) => totals.scored += 1,
-            Outcome::Failed(_) => {
+            RowOutcome::Scored(_) => totals.scored += 1,
+            RowOutcome::Failed(_) => {
                 totals.failed += 1;
                 totals.retryable += 1;
             }
-            Outcome::Invalid(_) => totals.failed += 1,
+            RowOutcome::Invalid(_) => totals.failed += 1,
         }
     }
     totals

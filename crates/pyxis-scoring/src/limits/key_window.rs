@@ -1,8 +1,8 @@
 //! One key's requests in one window, as this process knows them.
 //!
-//! Near the limit, every request waits for its count. Far from it, a lane reserves requests in the database before it
-//! spends them, so that few requests wait. If the process is killed, or the outcome of a statement remains unknown, the
-//! unspent ones stay counted until the window ends: at most a tenth of what was left.
+//! Near the limit, every request waits for its count. Far from it, a lane reserves requests in the database before
+//! it spends them, so that few requests wait. If the process is killed, or the outcome of a statement remains
+//! unknown, the unspent ones stay counted until the window ends. That is at most a tenth of what was left.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(super) enum WindowAdmission {
 #[derive(Debug)]
 pub(super) enum WindowStep {
     /// Count these waiting requests.
-    Count(Waiting),
+    Count(PendingAdmissions),
     /// Reserve this many if the window then holds at most `within`. Zero requests only read how many it holds.
     Reserve { requests: i64, within: i64 },
     /// Release this many reserved requests.
@@ -51,7 +51,7 @@ pub(super) enum WindowStep {
 
 /// Requests that wait to be admitted, in order of arrival.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Vec<oneshot::Sender<AdmissionCount>>);
+pub(super) struct PendingAdmissions(Vec<oneshot::Sender<AdmissionCount>>);
 
 /// The database's last answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(super) struct KeyWindow {
     unspent: i64,
     /// Requests that this lane admitted.
     admitted: i64,
-    waiting: Waiting,
+    waiting: PendingAdmissions,
     /// Time of the newest request, as stored.
     latest: UnixMillis,
     /// The same on the monotonic clock.
@@ -91,7 +91,7 @@ impl KeyWindow {
             used: 0,
             unspent: 0,
             admitted: 0,
-            waiting: Waiting::default(),
+            waiting: PendingAdmissions::default(),
             latest: UnixMillis::default(),
             entered: at,
             asked: at,
@@ -111,7 +111,7 @@ impl KeyWindow {
     }
 
     /// Adds a request that arrived at `now`; `at` is the same moment on the monotonic clock.
-    pub(super) fn enter(&mut self, now: UnixMillis, at: Instant) -> WindowAdmission {
+    pub(super) fn admit(&mut self, now: UnixMillis, at: Instant) -> WindowAdmission {
         (self.latest, self.entered) = (self.latest.max(now), self.entered.max(at));
         // No request overtakes those that wait.
         if self.unspent == 0 || !self.waiting.0.is_empty() {
@@ -166,7 +166,10 @@ impl KeyWindow {
 
     /// Records the result of a count, and returns it as the counted requests see it: without this lane's unused
     /// reservation.
-    pub(super) fn counted(&mut self, counted: Result<Counted, StoreError>) -> Result<Counted, StoreError> {
+    pub(super) fn record_count(
+        &mut self,
+        counted: Result<Counted, StoreError>,
+    ) -> Result<Counted, StoreError> {
         let counted = counted.inspect_err(|_| self.standing = Headroom::Failed)?;
         let is_far = self.limit.saturating_sub(counted.used) >= (AMPLE + 1) * LEAST;
         self.standing = if is_far { Headroom::Far } else { Headroom::Near };
@@ -177,10 +180,10 @@ impl KeyWindow {
 
     /// Requests that arrived while a failing statement ran. They waited for the same result and would wait as long
     /// again. With any other outcome they stay queued.
-    pub(super) fn also_failed<T>(&mut self, outcome: &Result<T, StoreError>) -> Waiting {
+    pub(super) fn also_failed<T>(&mut self, outcome: &Result<T, StoreError>) -> PendingAdmissions {
         match outcome {
             Err(StoreError::Unavailable(_)) => std::mem::take(&mut self.waiting),
-            _ => Waiting::default(),
+            _ => PendingAdmissions::default(),
         }
     }
 
@@ -214,14 +217,14 @@ impl KeyWindow {
     }
 }
 
-impl Waiting {
+impl PendingAdmissions {
     /// The number of requests, at least one.
     pub(super) fn len(&self) -> i64 {
         i64::try_from(self.0.len()).unwrap_or(i64::MAX)
     }
 
     /// Sends each its result: first come, first served.
-    pub(super) fn tell(self, counted: &Result<Counted, StoreError>) {
+    pub(super) fn send_results(self, counted: &Result<Counted, StoreError>) {
         let mut number = counted.as_ref().map_or(0, |counted| counted.used - counted.admitted);
         let last = counted.as_ref().map_or(0, |counted| counted.used);
         for answer in self.0 {

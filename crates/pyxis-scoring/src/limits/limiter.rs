@@ -34,9 +34,9 @@ impl LaneKey {
     }
 }
 
-pub(crate) struct Limiter(Arc<Shared>);
+pub(crate) struct Limiter(Arc<LimiterState>);
 
-struct Shared {
+struct LimiterState {
     store: Store,
     /// Lanes with waiting requests, with a reservation, or used a moment ago. Each has a task that works for it and
     /// then removes it.
@@ -47,7 +47,7 @@ struct Shared {
 
 impl Limiter {
     pub(crate) fn new(store: Store) -> Self {
-        Self(Arc::new(Shared { store, lanes: Mutex::default(), done: Notify::new() }))
+        Self(Arc::new(LimiterState { store, lanes: Mutex::default(), done: Notify::new() }))
     }
 
     /// Counts one request, or refuses it.
@@ -59,7 +59,7 @@ impl Limiter {
         now: UnixMillis,
     ) -> Result<Budget> {
         let window_start = window::quarter_start(now);
-        let place = self.enter(LaneKey { api_key: key, surface, window_start, limit }, now);
+        let place = self.admit_key(LaneKey { api_key: key, surface, window_start, limit }, now);
         let used = match place {
             WindowAdmission::Admitted(used) => Some(used),
             WindowAdmission::Pending(answer) => {
@@ -80,7 +80,7 @@ impl Limiter {
     }
 
     /// Returns once exactly the admitted requests are counted: none waits, and nothing is reserved.
-    pub(crate) async fn settled(&self) {
+    pub(crate) async fn flush(&self) {
         loop {
             let done = self.0.done.notified();
             {
@@ -94,21 +94,21 @@ impl Limiter {
         }
     }
 
-    fn enter(&self, key: LaneKey, now: UnixMillis) -> WindowAdmission {
+    fn admit_key(&self, key: LaneKey, now: UnixMillis) -> WindowAdmission {
         let at = Instant::now();
         match self.0.lock().entry(key) {
-            Entry::Occupied(mut busy) => busy.get_mut().enter(now, at),
+            Entry::Occupied(mut busy) => busy.get_mut().admit(now, at),
             Entry::Vacant(idle) => {
                 let lane = idle.insert(KeyWindow::new(key.limit, at));
                 // A separate task: the request that came first may be dropped.
                 drop(tokio::spawn(Arc::clone(&self.0).work(key, lane.wake())));
-                lane.enter(now, at)
+                lane.admit(now, at)
             }
         }
     }
 }
 
-impl Shared {
+impl LimiterState {
     fn lock(&self) -> MutexGuard<'_, HashMap<LaneKey, KeyWindow>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,7 +116,7 @@ impl Shared {
     /// Runs a lane's steps until none is left.
     async fn work(self: Arc<Self>, key: LaneKey, wake: Arc<Notify>) {
         while let Some((step, latest)) = self.next(key) {
-            self.take(step, key, latest, &wake).await;
+            self.run_step(step, key, latest, &wake).await;
         }
         self.done.notify_waiters();
     }
@@ -134,33 +134,33 @@ impl Shared {
         }
     }
 
-    async fn take(&self, step: WindowStep, key: LaneKey, latest: UnixMillis, wake: &Notify) {
+    async fn run_step(&self, step: WindowStep, key: LaneKey, latest: UnixMillis, wake: &Notify) {
         match step {
             WindowStep::Count(waiting) => {
                 let counted = usage::count(&self.store, &key.batch(waiting.len(), latest)).await;
-                let noted = self.note(key, counted, |lane, counted| {
+                let noted = self.report_step(key, counted, |lane, counted| {
                     let late = lane.also_failed(&counted);
-                    (lane.counted(counted), late)
+                    (lane.record_count(counted), late)
                 });
                 let Some((counted, late)) = noted else { return };
-                waiting.tell(&counted);
-                late.tell(&counted);
+                waiting.send_results(&counted);
+                late.send_results(&counted);
             }
             WindowStep::Reserve { requests, within } => {
                 let batch = usage::Batch { limit: within, ..key.batch(requests, latest) };
                 let reserved = usage::reserve(&self.store, &batch).await;
                 let failed = reserved.as_ref().err().cloned();
-                let late = self.note(key, reserved, |lane, reserved| {
+                let late = self.report_step(key, reserved, |lane, reserved| {
                     lane.reserved(requests, &reserved);
                     lane.also_failed(&reserved)
                 });
                 if let (Some(late), Some(error)) = (late, failed) {
-                    late.tell(&Err(error));
+                    late.send_results(&Err(error));
                 }
             }
             WindowStep::GiveBack { requests } => {
                 let gave_back = usage::give_back(&self.store, &key.batch(requests, latest)).await;
-                self.note(key, gave_back, |lane, gave_back| lane.gave_back(requests, &gave_back));
+                self.report_step(key, gave_back, |lane, gave_back| lane.gave_back(requests, &gave_back));
             }
             WindowStep::Rest(until) => drop(timeout_at(until, wake.notified()).await),
             WindowStep::End => {}
@@ -168,7 +168,7 @@ impl Shared {
     }
 
     /// Reports a step's result to its lane.
-    fn note<T, U>(
+    fn report_step<T, U>(
         &self,
         key: LaneKey,
         outcome: std::result::Result<T, StoreError>,

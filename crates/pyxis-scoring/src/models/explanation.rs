@@ -61,7 +61,11 @@ pub struct FeatureLine {
 }
 
 /// A model's score of a wallet with its reasons. Only a custom model can fail.
-pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Result<WalletExplanation, Error> {
+pub fn explain_model(
+    bundle: &Bundle,
+    model: Model,
+    found: Option<&Features>,
+) -> Result<WalletExplanation, Error> {
     let scores = found.map(|found| bundle.scores(found)).transpose()?.unwrap_or_default();
     let mut models = Vec::new();
     match (found, scores.aggregate) {
@@ -79,7 +83,7 @@ pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Result<W
         }
         (None, _) => {}
     }
-    let score = scores.of(model);
+    let score = scores.get(model);
     let company = found.is_some_and(Features::knows_company);
     Ok(WalletExplanation {
         score,

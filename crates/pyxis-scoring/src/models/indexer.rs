@@ -25,7 +25,7 @@ use url::Url;
 
 use super::indexer_error::IndexerError;
 use super::read;
-use super::source::{FeaturesFuture, Source, SourceError};
+use super::source::{ActivitySource, FeaturesFuture, SourceError};
 use answer::{IndexerPage, PageVerdict, Transfer};
 
 /// Entries per page, which is also the most that an indexer shows of one list.
@@ -80,7 +80,7 @@ struct Pace(Mutex<Option<Instant>>);
 
 impl Pace {
     /// Waits for this request's turn.
-    async fn turn(&self, per_second: u32) {
+    async fn wait_for_turn(&self, per_second: u32) {
         let gap = Duration::from_secs(1) / per_second.max(1);
         let turn = {
             let mut next = self.0.lock().await;
@@ -118,7 +118,7 @@ impl Indexer {
         let seconds = u32::try_from(now.seconds()).ok();
         let is_asked = |chain: Chain| self.chains.iter().any(|(asked, _)| asked.chain == chain);
         let found = match local {
-            Some(local) => local.beside(&events, &popular, seconds, &is_asked),
+            Some(local) => local.with_imported_context(&events, &popular, seconds, &is_asked),
             None => Features::of_alone(&events, &popular, seconds),
         };
         self.kept.insert(address, found.clone());
@@ -140,8 +140,8 @@ impl Indexer {
     }
 }
 
-impl Source for Indexer {
-    fn look(&self, address: EvmAddress, now: UnixMillis) -> FeaturesFuture<'_> {
+impl ActivitySource for Indexer {
+    fn fetch_features(&self, address: EvmAddress, now: UnixMillis) -> FeaturesFuture<'_> {
         Box::pin(self.features(address, now))
     }
 }
@@ -219,8 +219,8 @@ async fn patiently(
 ) -> Result<IndexerPage, IndexerError> {
     let mut wait = chain.first_wait;
     for attempt in 1.. {
-        pace.turn(chain.per_second).await;
-        let error = match ask(net, url).await {
+        pace.wait_for_turn(chain.per_second).await;
+        let error = match fetch_page(net, url).await {
             Ok(body) => match answer::read(&body, kind) {
                 PageVerdict::Page(entries) => return Ok(entries),
                 PageVerdict::Later(words) => IndexerError::Refused(words),
@@ -246,7 +246,7 @@ async fn patiently(
     Err(IndexerError::Strange)
 }
 
-async fn ask(net: &Client, url: &Url) -> Result<bytes::Bytes, IndexerError> {
+async fn fetch_page(net: &Client, url: &Url) -> Result<bytes::Bytes, IndexerError> {
     let request = Request::builder()
         .method(Method::GET)
         .uri(url.as_str())
@@ -271,14 +271,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn requests_to_an_indexer_keep_their_distance_whoever_asks() {
         let (pace, began) = (Pace::default(), Instant::now());
-        tokio::join!(pace.turn(4), pace.turn(4), pace.turn(4));
+        tokio::join!(pace.wait_for_turn(4), pace.wait_for_turn(4), pace.wait_for_turn(4));
         assert_eq!(began.elapsed().as_millis(), 500);
-        pace.turn(4).await;
+        pace.wait_for_turn(4).await;
         assert_eq!(began.elapsed().as_millis(), 750);
         // An idle period does not accumulate.
         tokio::time::advance(Duration::from_secs(10)).await;
         let later = Instant::now();
-        tokio::join!(pace.turn(4), pace.turn(4));
+        tokio::join!(pace.wait_for_turn(4), pace.wait_for_turn(4));
         assert_eq!(later.elapsed().as_millis(), 250);
     }
 }

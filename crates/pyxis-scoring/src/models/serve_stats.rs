@@ -14,26 +14,26 @@ const PAUSE: Duration = Duration::from_secs(1);
 type Counts = HashMap<(&'static str, i64), i64>;
 
 /// Counts served scores.
-pub(super) struct Served(Arc<Shared>);
+pub(super) struct ServeStats(Arc<ServeStatsState>);
 
-struct Shared {
+struct ServeStatsState {
     store: Store,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingCounts>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct PendingCounts {
     counts: Counts,
     /// True if a task is storing.
     busy: bool,
 }
 
-impl Served {
+impl ServeStats {
     pub(super) fn new(store: Store) -> Self {
-        Self(Arc::new(Shared { store, waiting: Mutex::default() }))
+        Self(Arc::new(ServeStatsState { store, waiting: Mutex::default() }))
     }
 
-    pub(super) fn note(&self, model: Model, score: Option<f64>) {
+    pub(super) fn record(&self, model: Model, score: Option<f64>) {
         let mut waiting = self.0.lock();
         *waiting.counts.entry((model.as_str(), bucket(score))).or_default() += 1;
         if !std::mem::replace(&mut waiting.busy, true) {
@@ -42,13 +42,13 @@ impl Served {
     }
 
     /// Stores all pending counts now.
-    pub(super) async fn settled(&self) {
+    pub(super) async fn flush(&self) {
         self.0.store_waiting().await;
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl ServeStatsState {
+    fn lock(&self) -> MutexGuard<'_, PendingCounts> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -35,24 +35,24 @@ pub type FeaturesFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Option<Features>, SourceError>> + Send + 'a>>;
 
 /// A source of wallet activity.
-pub trait Source: Send + Sync {
+pub trait ActivitySource: Send + Sync {
     /// The features of a wallet; `None` means too little activity.
-    fn look(&self, address: EvmAddress, now: UnixMillis) -> FeaturesFuture<'_>;
+    fn fetch_features(&self, address: EvmAddress, now: UnixMillis) -> FeaturesFuture<'_>;
 }
 
 /// Imported activity.
-pub struct Local {
+pub struct ImportedActivity {
     store: Store,
 }
 
-impl Local {
+impl ImportedActivity {
     pub fn new(store: Store) -> Self {
         Self { store }
     }
 }
 
-impl Source for Local {
-    fn look(&self, address: EvmAddress, _: UnixMillis) -> FeaturesFuture<'_> {
+impl ActivitySource for ImportedActivity {
+    fn fetch_features(&self, address: EvmAddress, _: UnixMillis) -> FeaturesFuture<'_> {
         Box::pin(async move {
             let stored = activity::wallet(&self.store, address).await?;
             Ok(stored.map(|bytes| read(address, &bytes)).transpose()?)

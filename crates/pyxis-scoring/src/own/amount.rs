@@ -1,17 +1,17 @@
 //! Numbers of 256 bits, as contracts hold them and people write them.
 
 use pyxis_core::hex;
-use pyxis_evm::Word;
+use pyxis_evm::AbiWord;
 
 /// A whole number: decimal digits, or `0x` and up to 64 hexadecimal digits.
-pub(crate) fn read(text: &str) -> Option<Word> {
+pub(crate) fn read(text: &str) -> Option<AbiWord> {
     match text.strip_prefix("0x") {
         Some(digits) => hexadecimal(digits),
         None => decimal(text),
     }
 }
 
-fn hexadecimal(digits: &str) -> Option<Word> {
+fn hexadecimal(digits: &str) -> Option<AbiWord> {
     if digits.is_empty() || digits.len() > 64 {
         return None;
     }
@@ -19,11 +19,11 @@ fn hexadecimal(digits: &str) -> Option<Word> {
     bytes.try_into().ok()
 }
 
-fn decimal(digits: &str) -> Option<Word> {
+fn decimal(digits: &str) -> Option<AbiWord> {
     if digits.is_empty() || digits.len() > 78 {
         return None;
     }
-    let mut word: Word = [0; 32];
+    let mut word: AbiWord = [0; 32];
     for digit in digits.bytes() {
         let mut carry = u16::from(digit.is_ascii_digit().then(|| digit - b'0')?);
         for byte in word.iter_mut().rev() {
@@ -39,7 +39,7 @@ fn decimal(digits: &str) -> Option<Word> {
 }
 
 /// The number in decimal digits.
-pub(crate) fn shown(word: &Word) -> String {
+pub(crate) fn to_decimal(word: &AbiWord) -> String {
     let (mut rest, mut digits) = (*word, Vec::new());
     loop {
         let mut remainder = 0;
@@ -64,7 +64,7 @@ mod tests {
     fn a_number_is_read_and_shown_up_to_256_bits_and_not_beyond() {
         let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
         for text in ["0", "7", "256", "1000000000000000000", most] {
-            assert_eq!(shown(&read(text).unwrap()), text);
+            assert_eq!(to_decimal(&read(text).unwrap()), text);
         }
         assert_eq!(read("0xFf"), read("255"));
         assert_eq!(read(most), Some([0xff; 32]));

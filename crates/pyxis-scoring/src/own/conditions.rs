@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::stamp::Nullifier;
-use pyxis_evm::{Call, CallResult, Word};
+use pyxis_evm::{AbiWord, Call, CallResult};
 
 pub(crate) use settings::SettingError;
 use settings::Settings;
@@ -62,7 +62,7 @@ pub(crate) enum Item {
 pub(crate) struct About<'a> {
     pub(crate) address: EvmAddress,
     /// The items that the holder named, as many as the condition wants.
-    pub(crate) items: &'a [Word],
+    pub(crate) items: &'a [AbiWord],
     pub(crate) chain_id: u64,
     /// Time of the block.
     pub(crate) at: UnixMillis,
@@ -83,7 +83,7 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holding {
     pub(crate) nullifiers: Vec<Nullifier>,
-    /// Time at which the condition ends by itself, if known.
+    /// Time at which the condition expires, if known.
     pub(crate) expires_at: Option<UnixMillis>,
 }
 
@@ -116,25 +116,25 @@ fn data(answer: &CallResult) -> Result<&[u8], Cause> {
 }
 
 /// The one word that a call returned.
-fn word(answer: &CallResult) -> Result<Word, Cause> {
+fn single_word(answer: &CallResult) -> Result<AbiWord, Cause> {
     let data = data(answer)?;
     data.first_chunk().filter(|_| data.len() == 32).copied().ok_or(Cause::Unreadable)
 }
 
 /// A balance, compared with what is needed.
-fn balance(about: &About<'_>, answer: &CallResult, at_least: &Word) -> Result<Step, Cause> {
-    let held = word(answer)?;
+fn balance(about: &About<'_>, answer: &CallResult, at_least: &AbiWord) -> Result<Step, Cause> {
+    let held = single_word(answer)?;
     Ok(if held >= *at_least {
-        Step::Holds(Holding::of(about.address))
+        Step::Holds(Holding::for_address(about.address))
     } else {
-        let (held, needed) = (super::amount::shown(&held), super::amount::shown(at_least));
+        let (held, needed) = (super::amount::to_decimal(&held), super::amount::to_decimal(at_least));
         Step::Fails(format!("the address holds {held}, and {needed} is needed"))
     })
 }
 
 impl Holding {
     /// A Stamp that counts for the address alone.
-    fn of(address: EvmAddress) -> Self {
+    fn for_address(address: EvmAddress) -> Self {
         Self { nullifiers: vec![super::nullifier_of(address)], expires_at: None }
     }
 }

@@ -2,7 +2,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
-use pyxis_evm::{CallResult, Word};
+use pyxis_evm::{AbiWord, CallResult};
 
 use super::conditions::{About, Cause, Condition, Holding, Step};
 use crate::networks::EvmNetwork;
@@ -11,46 +11,46 @@ use crate::networks::EvmNetwork;
 const ROUNDS: usize = 4;
 
 /// An address with the items that it named.
-pub(crate) struct Subject {
+pub(crate) struct ConditionSubject {
     pub(crate) address: EvmAddress,
-    pub(crate) items: Vec<Word>,
+    pub(crate) items: Vec<AbiWord>,
 }
 
 /// Answer of a condition.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum ConditionResult {
     Holds(Holding),
     /// It does not hold, for this reason.
     Fails(String),
 }
 
-/// The verdicts about all subjects, in order. A node that does not answer is an error of all; a contract that gives no
-/// usable answer about one of them is an error of this one.
+/// The verdicts about all subjects, in order. A node that does not answer is an error of all. A contract that
+/// gives no usable answer about one of them is an error of this one.
 pub(crate) async fn evaluate(
     network: &EvmNetwork,
     condition: &dyn Condition,
-    subjects: &[Subject],
+    subjects: &[ConditionSubject],
     now: UnixMillis,
-) -> Result<Vec<Result<Verdict, Cause>>, pyxis_evm::Error> {
+) -> Result<Vec<Result<ConditionResult, Cause>>, pyxis_evm::Error> {
     let block = network.chain.head(now).await?;
     let at = UnixMillis(i64::try_from(block.timestamp).unwrap_or(i64::MAX / 1000).saturating_mul(1000));
     let mut answers: Vec<Vec<CallResult>> = subjects.iter().map(|_| Vec::new()).collect();
-    let mut verdicts: Vec<Option<Result<Verdict, Cause>>> = subjects.iter().map(|_| None).collect();
+    let mut verdicts: Vec<Option<Result<ConditionResult, Cause>>> = subjects.iter().map(|_| None).collect();
     for _ in 0..ROUNDS {
         let (mut calls, mut counts) = (Vec::new(), Vec::new());
         for (index, (subject, verdict)) in subjects.iter().zip(&mut verdicts).enumerate() {
             if verdict.is_some() {
                 continue;
             }
-            let Subject { address, items } = subject;
+            let ConditionSubject { address, items } = subject;
             let about = About { address: *address, items, chain_id: network.chain_id, at };
             match condition.step(&about, &answers[index]) {
                 Ok(Step::Ask(further)) => {
                     counts.push((index, further.len()));
                     calls.extend(further);
                 }
-                Ok(Step::Holds(holding)) => *verdict = Some(Ok(Verdict::Holds(holding))),
-                Ok(Step::Fails(reason)) => *verdict = Some(Ok(Verdict::Fails(reason))),
+                Ok(Step::Holds(holding)) => *verdict = Some(Ok(ConditionResult::Holds(holding))),
+                Ok(Step::Fails(reason)) => *verdict = Some(Ok(ConditionResult::Fails(reason))),
                 Err(cause) => *verdict = Some(Err(cause)),
             }
         }

@@ -5,13 +5,13 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
-use pyxis_evm::Word;
+use pyxis_evm::AbiWord;
 use pyxis_store::issued_stamps::{self, IssuedStampRow};
 use pyxis_store::own_stamps::{self, OwnStampRow};
 use pyxis_store::{Tx, listed_addresses, revocations, stamp_keys, stamps};
 
 use super::conditions::{Holding, Item};
-use super::evaluate::{Subject, Verdict, evaluate};
+use super::evaluate::{ConditionResult, ConditionSubject, evaluate};
 use super::recheck::INTERVAL;
 use super::{OnChainRule, StampRule, amount, keys, nullifier_of};
 use crate::credential::{self, MAX_NULLIFIERS, Statement, VerifiedCredential};
@@ -54,15 +54,15 @@ pub(crate) async fn issue(
         let names = own_stamps::list(&state.store, workspace).await?;
         let names: Vec<&str> = names.iter().map(|row| row.provider.as_str()).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Ok(refused(
+        return Ok(rejected_outcome(
             "unknown_stamp",
             format!("{} is not issued here; issued: {known}", asked.provider),
         ));
     };
-    let rule = StampRule::of(&row)?;
+    let rule = StampRule::from_row(&row)?;
     let items = match read_items(&rule, &asked.items) {
         Ok(items) => items,
-        Err(detail) => return Ok(refused("invalid_items", detail)),
+        Err(detail) => return Ok(rejected_outcome("invalid_items", detail)),
     };
     let now = state.now();
     if let Some(done) = issued_before(state, workspace, address, &row, &items, now).await? {
@@ -79,18 +79,18 @@ pub(crate) async fn issue(
     store(state, workspace, &row, &credential, &items, now).await
 }
 
-fn refused(code: &'static str, detail: impl Into<String>) -> IssueOutcome {
+fn rejected_outcome(code: &'static str, detail: impl Into<String>) -> IssueOutcome {
     Refused { code, detail: detail.into() }
 }
 
 /// The items that a rule wants, in order.
-fn read_items(rule: &StampRule, texts: &[String]) -> Result<Vec<Word>, String> {
+fn read_items(rule: &StampRule, texts: &[String]) -> Result<Vec<AbiWord>, String> {
     let wanted = match rule {
         StampRule::AllowList => Item::None,
         StampRule::OnChain(OnChainRule { condition, .. }) => condition.items(),
     };
     let read = |text: &String| amount::read(text).ok_or_else(|| format!("{text:?} is not a number"));
-    let mut items = texts.iter().map(read).collect::<Result<Vec<Word>, String>>()?;
+    let mut items = texts.iter().map(read).collect::<Result<Vec<AbiWord>, String>>()?;
     items.sort_unstable();
     items.dedup();
     let fits = items.len() == texts.len()
@@ -115,7 +115,7 @@ async fn issued_before(
     workspace: WorkspaceId,
     address: EvmAddress,
     row: &OwnStampRow,
-    items: &[Word],
+    items: &[AbiWord],
     now: UnixMillis,
 ) -> Result<Option<IssueOutcome>> {
     let issued = issued_stamps::find(&state.store, workspace, &row.provider, address).await?;
@@ -129,7 +129,7 @@ async fn issued_before(
     let Some(stamp) = stored.filter(|stamp| stamp.digest == issued.digest) else { return Ok(None) };
     let half = (stamp.expires_at.0 - stamp.issued_at.0) / 2;
     let is_young = now.0 < stamp.issued_at.0 + half;
-    Ok((is_young && issued.items == shown(items)).then_some(Issued(IngestOutcome::Unchanged)))
+    Ok((is_young && issued.items == format_items(items)).then_some(Issued(IngestOutcome::Unchanged)))
 }
 
 /// Asks the rule.
@@ -139,7 +139,7 @@ async fn find_out(
     address: EvmAddress,
     row: &OwnStampRow,
     rule: &StampRule,
-    items: Vec<Word>,
+    items: Vec<AbiWord>,
     now: UnixMillis,
 ) -> Result<Result<Holding, IssueOutcome>> {
     let OnChainRule { network, condition } = match rule {
@@ -150,16 +150,18 @@ async fn find_out(
             return Ok(if found.is_empty() { Err(not_listed()) } else { Ok(holding) });
         }
     };
-    let Some(network) = state.networks.named(network) else {
+    let Some(network) = state.networks.find_by_name(network) else {
         let detail = format!("this server has no node of the network {network}");
         return Ok(Err(Unanswered { detail }));
     };
-    let subject = Subject { address, items };
+    let subject = ConditionSubject { address, items };
     let answers = evaluate(network, &**condition, &[subject], now).await;
     let answer = answers.map(|mut answers| answers.pop());
     Ok(match answer {
-        Ok(Some(Ok(Verdict::Holds(holding)))) => Ok(holding),
-        Ok(Some(Ok(Verdict::Fails(reason)))) => Err(Refused { code: "condition_not_met", detail: reason }),
+        Ok(Some(Ok(ConditionResult::Holds(holding)))) => Ok(holding),
+        Ok(Some(Ok(ConditionResult::Fails(reason)))) => {
+            Err(Refused { code: "condition_not_met", detail: reason })
+        }
         Ok(Some(Err(cause))) => Err(Unanswered { detail: cause.to_string() }),
         Ok(None) => return Err(Error::Internal("a condition without a verdict".into())),
         Err(error) => {
@@ -205,7 +207,7 @@ async fn store(
     workspace: WorkspaceId,
     row: &OwnStampRow,
     credential: &VerifiedCredential,
-    items: &[Word],
+    items: &[AbiWord],
     now: UnixMillis,
 ) -> Result<IssueOutcome> {
     let issued = IssuedStampRow {
@@ -213,7 +215,7 @@ async fn store(
         provider: row.provider.clone(),
         address: credential.address,
         digest: credential.digest,
-        items: shown(items),
+        items: format_items(items),
         expires_at: credential.expires_at,
         check_at: now.plus(INTERVAL),
     };
@@ -251,17 +253,17 @@ async fn hold_rule(
     row: &OwnStampRow,
     address: EvmAddress,
 ) -> Result<Option<IssueOutcome>> {
-    if !own_stamps::hold(tx, workspace, row).await? {
+    if !own_stamps::lock_unchanged(tx, workspace, row).await? {
         let detail = "this Stamp was changed or removed a moment ago; ask again".to_owned();
         return Ok(Some(Refused { code: "unknown_stamp", detail }));
     }
     let on_list = row.kind != super::ALLOW_LIST
-        || listed_addresses::hold(tx, workspace, &row.provider, address).await?;
+        || listed_addresses::lock_listed(tx, workspace, &row.provider, address).await?;
     Ok((!on_list).then(not_listed))
 }
 
 /// Items as they are stored.
-fn shown(items: &[Word]) -> String {
+fn format_items(items: &[AbiWord]) -> String {
     let list: Vec<String> = items.iter().map(|item| format!("0x{}", hex::encode(item))).collect();
     serde_json::Value::from(list).to_string()
 }

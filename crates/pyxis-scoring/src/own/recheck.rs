@@ -1,7 +1,7 @@
 //! Checks issued Stamps again, and withdraws those whose rule no longer holds.
 //!
-//! A node claims a Stamp by moving its next check, in a conditional update: so nodes share the work, and what a dead
-//! node claimed is due again soon. A rule that cannot be asked withdraws nothing.
+//! A node claims a Stamp by moving its next check, in a conditional update. So nodes share the work, and what a
+//! dead node claimed is due again soon. A rule that cannot be asked withdraws nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use pyxis_store::revocations::RevocationRow;
 use pyxis_store::{listed_addresses, own_stamps};
 use tokio::sync::watch;
 
-use super::evaluate::{Subject, Verdict, evaluate};
+use super::evaluate::{ConditionResult, ConditionSubject, evaluate};
 use super::{OnChainRule, StampRule, amount};
 use crate::engine;
 use crate::error::{Error, Result};
@@ -178,7 +178,7 @@ async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Re
         let gone = || CheckOutcome::Withdraw("this Stamp is no longer issued".to_owned());
         return Ok(rows.iter().map(|_| gone()).collect());
     };
-    let OnChainRule { network, condition } = match StampRule::of(&rule)? {
+    let OnChainRule { network, condition } = match StampRule::from_row(&rule)? {
         StampRule::OnChain(rule) => rule,
         StampRule::AllowList => {
             let addresses: Vec<_> = rows.iter().map(|row| row.address).collect();
@@ -194,22 +194,22 @@ async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Re
         }
     };
     let unknown = || rows.iter().map(|_| CheckOutcome::Unknown).collect();
-    let Some(network) = state.networks.named(&network) else {
+    let Some(network) = state.networks.find_by_name(&network) else {
         tracing::warn!(network, %provider, "no node of this network; its Stamps are not checked");
         return Ok(unknown());
     };
     let subject = |row: &IssuedStampRow| {
         let items: Vec<String> = serde_json::from_str(&row.items).ok()?;
         let items = items.iter().map(|text| amount::read(text)).collect::<Option<_>>()?;
-        Some(Subject { address: row.address, items })
+        Some(ConditionSubject { address: row.address, items })
     };
     let subjects = rows.iter().map(subject).collect::<Option<Vec<_>>>();
     let subjects = subjects.ok_or_else(|| Error::Internal("an issued Stamp with damaged items".into()))?;
     match evaluate(network, &*condition, &subjects, now).await {
         Ok(verdicts) => {
             let standing = |verdict| match verdict {
-                Ok(Verdict::Holds(_)) => CheckOutcome::Holds,
-                Ok(Verdict::Fails(reason)) => CheckOutcome::Withdraw(reason),
+                Ok(ConditionResult::Holds(_)) => CheckOutcome::Holds,
+                Ok(ConditionResult::Fails(reason)) => CheckOutcome::Withdraw(reason),
                 Err(cause) => {
                     tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
                     CheckOutcome::Unknown

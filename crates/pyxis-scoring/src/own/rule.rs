@@ -27,7 +27,7 @@ pub(crate) struct OnChainRule {
 
 impl StampRule {
     /// The rule of a stored own Stamp.
-    pub(crate) fn of(row: &OwnStampRow) -> Result<Self> {
+    pub(crate) fn from_row(row: &OwnStampRow) -> Result<Self> {
         if row.kind == ALLOW_LIST {
             return Ok(Self::AllowList);
         }

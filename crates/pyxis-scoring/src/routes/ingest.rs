@@ -250,7 +250,7 @@ pub(super) async fn read_json<T: DeserializeOwned>(body: Body, most: usize) -> R
 pub(super) async fn read_object<T: DeserializeOwned>(body: Body, most: usize) -> Result<T> {
     let object: Map<String, Value> = read_json(body, most).await?;
     serde_path_to_error::deserialize(Value::Object(object))
-        .map_err(|error| misread(pyxis_http::json::place(&error), error.inner()))
+        .map_err(|error| misread(pyxis_http::json::error_path(&error), error.inner()))
 }
 
 fn misread(path: Vec<String>, error: &serde_json::Error) -> Error {

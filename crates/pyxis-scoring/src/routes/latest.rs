@@ -81,7 +81,7 @@ pub(super) struct Scores {
 }
 
 /// The record of a stored score, which the first response makes history. A damaged one is recomputed.
-pub(super) async fn answered(
+pub(super) async fn stored_record(
     state: &State,
     place: ScoreKey,
     terms: ScorerHead,
@@ -142,7 +142,7 @@ pub(super) async fn current(
     let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
     match stored.map(|found| found.stored) {
         Some(stored) if stored.is_fresh(terms.revision, now) => {
-            answered(state, place, terms, stored, now).await
+            stored_record(state, place, terms, stored, now).await
         }
         _ => computed(state, place, terms, now).await,
     }

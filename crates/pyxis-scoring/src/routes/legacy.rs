@@ -34,7 +34,7 @@ const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SINCE: HeaderValue = HeaderValue::from_static("@1793491200");
 
 /// The earlier paths: of the Stamps endpoints, those of them that take a POST, and of the models endpoint.
-pub(super) fn described() -> (DescribedRouter<State>, DescribedRouter<State>, DescribedRouter<State>) {
+pub(super) fn describe_routes() -> (DescribedRouter<State>, DescribedRouter<State>, DescribedRouter<State>) {
     let stamps = DescribedRouter::default()
         .routes(routes!(get_score))
         .routes(routes!(list_stamps))

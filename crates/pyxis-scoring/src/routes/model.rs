@@ -16,11 +16,11 @@ use utoipa::ToSchema;
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadModelRequest, MalformedParameter, SourceFails};
 use super::shared::{ExplainModel, ModelQuery};
-use super::{json, within};
+use super::{json, with_timeout};
 use crate::auth;
 use crate::error::{Error, Result};
 use crate::limits::limit_of_models;
-use crate::models::{FeatureLine, ModelExplanation, SourceError, WalletExplanation, read, tell};
+use crate::models::{FeatureLine, ModelExplanation, SourceError, WalletExplanation, explain_model, read};
 use crate::state::State;
 use crate::values::AddressPath;
 
@@ -160,7 +160,7 @@ where
     F: FnOnce(Lookup) -> W,
     W: Future<Output = Result<Response>>,
 {
-    within(state, async {
+    with_timeout(state, async {
         let hash = auth::key_hash(headers)?;
         let found = models::look_up(&state.store, &hash, wallet).await?.ok_or(Error::InvalidKey)?;
         let limit = limit_of_models(found.models_tier, found.models_limit);
@@ -178,7 +178,7 @@ async fn answer(
     address: Result<EvmAddress>,
     query: Option<&str>,
 ) -> Result<Response> {
-    let asked = asked(&QueryPairs::read(query))?;
+    let asked = parse_request(&QueryPairs::read(query))?;
     if !found.can_read {
         return Err(Error::Forbidden);
     }
@@ -187,18 +187,18 @@ async fn answer(
     let (score, told) = match (state.activity(), asked.explain) {
         (None, false) => {
             let scores = found.features.map(|bytes| state.models.scores(&held, address, &bytes));
-            (scores.transpose().map_err(broken)?.and_then(|scores| scores.of(asked.model)), None)
+            (scores.transpose().map_err(broken)?.and_then(|scores| scores.get(asked.model)), None)
         }
         (source, explain) => {
             let features = match source {
-                Some(source) => source.look(address, state.now()).await.map_err(failed)?,
+                Some(source) => source.fetch_features(address, state.now()).await.map_err(failed)?,
                 None => found.features.map(|bytes| read(address, &bytes)).transpose().map_err(broken)?,
             };
-            let told = tell(&held.bundle, asked.model, features.as_ref()).map_err(broken)?;
+            let told = explain_model(&held.bundle, asked.model, features.as_ref()).map_err(broken)?;
             (told.score, explain.then_some(told))
         }
     };
-    state.models.note(asked.model, score);
+    state.models.record_served(asked.model, score);
     let score = SingleScore { score: number(score) };
     let body = ModelScore {
         address: address.to_string(),
@@ -209,7 +209,7 @@ async fn answer(
 }
 
 /// One model at a time; `model_list` is its earlier name.
-fn asked(query: &QueryPairs<'_>) -> Result<ModelScoreRequest> {
+fn parse_request(query: &QueryPairs<'_>) -> Result<ModelScoreRequest> {
     let explain = query.switch("explain")?;
     let names: Vec<&str> =
         query.all("model").chain(query.all("model_list")).filter(|name| !name.is_empty()).collect();

@@ -117,11 +117,11 @@ impl<'q> QueryPairs<'q> {
         let Some(text) = self.find("created_at") else {
             return Err(created_at("missing", "Field required"));
         };
-        moment(text).ok_or_else(|| {
+        parse_time(text).ok_or_else(|| {
             created_at(
                 "datetime_parsing",
-                "Input should be a date (YYYY-MM-DD) or a time in UTC (YYYY-MM-DDThh:mm:ss.sssZ), with 0 to 9 digits \
-                 of a second and Z or +00:00 at its end",
+                "Input should be a date (YYYY-MM-DD) or a time in UTC (YYYY-MM-DDThh:mm:ss.sssZ); a second has 0 to 9 \
+                 decimals, and the time ends in Z or +00:00",
             )
         })
     }
@@ -133,7 +133,7 @@ fn created_at(kind: &'static str, message: &'static str) -> Error {
 
 /// A date, or a time in UTC with any number of decimals, and no other form: digits where digits belong. A moment
 /// between two milliseconds rounds up, so that earlier times stay earlier.
-fn moment(text: &str) -> Option<UnixMillis> {
+fn parse_time(text: &str) -> Option<UnixMillis> {
     if is_form(text, "0000-00-00") {
         return in_utc(text.parse::<Date>().ok()?.at(0, 0, 0, 0));
     }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn created_at_takes_a_date_or_a_time_in_utc_and_nothing_else() {
-        let at = |text| moment(text).map(UnixMillis::to_rfc3339);
+        let at = |text| parse_time(text).map(UnixMillis::to_rfc3339);
         assert_eq!(at("2024-02-29").as_deref(), Some("2024-02-29T00:00:00.000Z"));
         assert_eq!(at("9999-12-31").as_deref(), Some("253402214400000"));
         for text in [
@@ -217,7 +217,7 @@ mod tests {
             "2024-02-29T10:20:60.000Z",
             "1709202030",
         ] {
-            assert_eq!(moment(text), None, "{text:?}");
+            assert_eq!(parse_time(text), None, "{text:?}");
         }
     }
 
@@ -225,8 +225,8 @@ mod tests {
     fn created_at_takes_every_time_that_answers_write() {
         for at in [0, 1, 999, 1_709_202_030_456, 1_767_225_600_000, 253_402_207_199_999] {
             for text in [UnixMillis(at).to_iso_micros(), UnixMillis(at).to_rfc3339()] {
-                assert_eq!(moment(&text), Some(UnixMillis(at)), "{text}");
-                assert_eq!(moment(&text.replace('+', " ")), Some(UnixMillis(at)), "{text}");
+                assert_eq!(parse_time(&text), Some(UnixMillis(at)), "{text}");
+                assert_eq!(parse_time(&text.replace('+', " ")), Some(UnixMillis(at)), "{text}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Responses to failures of the Stamps API, `{"detail": …}`, built from the errors that they answer.
 
-use pyxis_http::openapi::{Id, words};
+use pyxis_http::openapi::{Id, text_enum};
 use pyxis_store::StoreError;
 use utoipa::openapi::{
     ContentBuilder, Header, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder, Schema,
@@ -25,7 +25,7 @@ macro_rules! responses {
                 let lines = [$($doc),+].map(str::trim).join(" ");
                 let response = ResponseBuilder::new()
                     .description(lines)
-                    .header("X-Request-Id", described("The request's id, as in the log.", Id::schema()))
+                    .header("X-Request-Id", header("The request's id, as in the log.", Id::schema()))
                     .content("application/json", content);
                 $($(let response = $headers(response);)+)?
                 (stringify!($name), response.build().into())
@@ -66,18 +66,18 @@ responses! {
     /// The score could be computed only in part, and such a score is not signed; or it is larger than an attestation holds.
     PartialScore = fixed(&[Error::PartialScore, Error::ScoreTooLarge]);
     /// The key is unknown or revoked; or the session is missing or has ended (`code` is `session_needed`).
-    WidgetUnauthorized = refused();
+    WidgetUnauthorized = refusal_schema();
     /// The request has no `Origin`, or one that the key does not allow; the key is of another scorer; or it is a server
     /// key. `code` names the reason.
-    WidgetForbidden = refused();
-    /// The key is unknown or revoked; or the nonce was used or has expired, or the signature is not by the address: then
-    /// `code` names the reason.
-    SignInRefused = refused();
+    WidgetForbidden = refusal_schema();
+    /// The key is unknown or revoked, the nonce was used or has expired, or the signature is not by the address.
+    /// In the last two cases `code` names the reason.
+    SignInRefused = refusal_schema();
     /// The message is not that of a sign-in in this page, or the body has another form. `code` names the reason, unless
     /// it is the body.
-    BadSignIn = refused();
+    BadSignIn = refusal_schema();
     /// The node that checks the contract wallet's signature does not answer.
-    WalletNodeFails = refused();
+    WalletNodeFails = refusal_schema();
     /// The body is longer than this operation accepts; `detail` says how long it may be.
     StampsBodyTooLarge = varied();
     /// A parameter is missing or invalid: a list of the parameters, with the expected values.
@@ -100,7 +100,7 @@ responses! {
 /// One of the texts of these errors.
 fn fixed(errors: &[Error]) -> RefOr<Schema> {
     let details: Vec<_> = errors.iter().map(Error::detail).collect();
-    let detail = words(details.iter().filter_map(serde_json::Value::as_str));
+    let detail = text_enum(details.iter().filter_map(serde_json::Value::as_str));
     ObjectBuilder::new().property("detail", detail).required("detail").into()
 }
 
@@ -110,7 +110,7 @@ fn varied() -> RefOr<Schema> {
 }
 
 /// A text or a list, and the reason's name for programs.
-fn refused() -> RefOr<Schema> {
+fn refusal_schema() -> RefOr<Schema> {
     Ref::from_schema_name("WidgetRefusal").into()
 }
 
@@ -119,13 +119,13 @@ fn retry_after(response: ResponseBuilder) -> ResponseBuilder {
 }
 
 fn budget(response: ResponseBuilder) -> ResponseBuilder {
-    let number = |words, least| described(words, integer().minimum(Some(least)).into());
+    let number = |words, least| header(words, integer().minimum(Some(least)).into());
     response
         .header("RateLimit-Limit", number("Requests in a window.", 1))
         .header("RateLimit-Remaining", number("Always 0 here.", 0))
         .header("RateLimit-Reset", number("Seconds until the next window.", 0))
 }
 
-fn described(words: &str, schema: RefOr<Schema>) -> Header {
+fn header(words: &str, schema: RefOr<Schema>) -> Header {
     HeaderBuilder::new().schema(Some(schema)).description(Some(words)).build()
 }

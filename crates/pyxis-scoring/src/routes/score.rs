@@ -8,12 +8,12 @@ use pyxis_core::id::ScorerId;
 use pyxis_http::cors;
 use pyxis_store::scores::{self, Lookup};
 
-use super::latest::{ScoreBody, answered, computed, current, known_scorer};
+use super::latest::{ScoreBody, computed, current, known_scorer, stored_record};
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadAddress, MalformedParameter, NoScorer, PartialScore};
 use super::shared::{ChainId, ExplainScore, SchemaUid, ScorerPath, SignedForm, VerifyingContract};
 use super::signed::{self, SignedQuery};
-use super::{json, respond, within};
+use super::{json, respond, with_timeout};
 use crate::address;
 use crate::auth::{self, Caller};
 use crate::engine::ScoreKey;
@@ -33,7 +33,7 @@ pub struct FastPathScore {
 
 impl FastPathScore {
     /// `None` for every other request.
-    pub fn of<B>(request: &Request<B>) -> Option<Self> {
+    pub fn from_request<B>(request: &Request<B>) -> Option<Self> {
         let uri = request.uri();
         let (scorer, rest) = uri.path().strip_prefix("/v2/stamps/")?.split_once('/')?;
         let address = rest.strip_prefix("score/")?;
@@ -51,9 +51,9 @@ impl FastPathScore {
 
     /// The same response as the router's.
     pub async fn answer(self, state: &State, headers: &HeaderMap) -> Response {
-        let mut response = within(state, plain(state, headers, self.scorer, self.address)).await;
+        let mut response = with_timeout(state, plain(state, headers, self.scorer, self.address)).await;
         // A cache may pass this response to a page of another origin.
-        cors::mark(response.headers_mut());
+        cors::allow_any_origin(response.headers_mut());
         response
     }
 }
@@ -121,7 +121,9 @@ pub(crate) async fn get_score(
             .await;
         }
     };
-    let Some(query) = query else { return within(&state, plain(&state, &headers, scorer, address)).await };
+    let Some(query) = query else {
+        return with_timeout(&state, plain(&state, &headers, scorer, address)).await;
+    };
     let pairs = QueryPairs::read(Some(&query));
     if SignedQuery::is_in(&pairs) {
         return signed::get(&state, &headers, scorer, address, &pairs).await;
@@ -157,7 +159,7 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
     let now = state.now();
     match found.stored {
         Some(stored) if stored.is_fresh(terms.revision, now) => {
-            answered(state, place, terms, stored, now).await
+            stored_record(state, place, terms, stored, now).await
         }
         _ => computed(state, place, terms, now).await,
     }

@@ -1,6 +1,6 @@
 //! Parameters that several operations share.
 
-use pyxis_http::openapi::{in_path, in_query, optional, text, words};
+use pyxis_http::openapi::{in_path, in_query, optional, text, text_enum};
 use serde_json::json;
 use utoipa::PartialSchema;
 use utoipa::openapi::ObjectBuilder;
@@ -14,7 +14,7 @@ pyxis_http::parameters! {
     /// Explain the score, in a member `explain`.
     pub(super) ExplainScore = optional("explain", switch());
     /// Sign the score: as a token (`jwt`), as typed data for EVM contracts (`eip712`), or as an attestation of EAS (`eas`).
-    pub(super) SignedForm = optional("signed", words(["jwt", "eip712", "eas"]));
+    pub(super) SignedForm = optional("signed", text_enum(["jwt", "eip712", "eas"]));
     /// With `signed=eas`: UID of the schema, if it is registered with a resolver or cannot be revoked.
     pub(super) SchemaUid = optional("schema", text().pattern(Some("^0x[0-9A-Fa-f]{64}$")));
     /// With `signed=eip712` or `eas`: the chain of the contract that will verify the signature.
@@ -36,9 +36,9 @@ pyxis_http::parameters! {
         optional("limit", integer().minimum(Some(1)).maximum(Some(1000)).default(Some(json!(1000))));
     /// `next` or `prev` of an earlier response.
     pub(super) PageToken = optional("token", text());
-    /// Strictly before this moment: `YYYY-MM-DD`, the start of that day in UTC, or a time in UTC,
-    /// `YYYY-MM-DDThh:mm:ss.sssZ`, with 0 to 9 digits of a second and `Z` or `+00:00`. Every time in a response has one
-    /// of these forms.
+    /// Strictly before this moment. Formats: `YYYY-MM-DD`, the start of that day in UTC, or
+    /// `YYYY-MM-DDThh:mm:ss.sssZ`, a time in UTC. It has 0 to 9 digits of a second, and `Z` or `+00:00`. Every
+    /// time in a response has one of these forms.
     pub(super) CreatedBefore = in_query("created_at", text().examples(["2026-01-31", "2026-01-31T09:05:00.250Z", "2026-01-31T09:05:00.250000+00:00"]));
     /// The name of a Stamp, with `#` written `%23`. May be repeated.
     pub(super) Providers = in_query("provider", text());

@@ -13,17 +13,17 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::stored_to_json;
-use pyxis_signing::eip712::Word;
+use pyxis_signing::eip712::AbiWord;
 use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ingest::read_object;
-use super::latest::{ScoreBody, answered, computed, known_scorer};
+use super::latest::{ScoreBody, computed, known_scorer, stored_record};
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadSignedRequest, MalformedStampsBody, NoScorer, PartialScore};
 use super::shared::{ChainId, ScorerPath, SignedForm, VerifyingContract};
-use super::{json, respond, within};
+use super::{json, respond, with_timeout};
 use crate::address;
 use crate::auth;
 use crate::engine::ScoreKey;
@@ -46,16 +46,16 @@ const MAX_BODY: usize = 4096;
 
 /// Form of a signed score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum SignatureFormat {
     Jwt,
     Eip712 { chain_id: Option<u64>, verifying_contract: Option<EvmAddress> },
-    Eas { chain_id: u64, contract: EvmAddress, schema: Word },
+    Eas { chain_id: u64, contract: EvmAddress, schema: AbiWord },
 }
 
 /// Parameters of a signed score.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SignedQuery {
-    form: Form,
+    form: SignatureFormat,
 }
 
 impl SignedQuery {
@@ -71,14 +71,14 @@ impl SignedQuery {
         let form = match form {
             "jwt" if chain_id.is_some() => return Err(only_typed("chain_id")),
             "jwt" if contract.is_some() => return Err(only_typed("verifying_contract")),
-            "jwt" => Form::Jwt,
-            "eip712" => Form::Eip712 {
+            "jwt" => SignatureFormat::Jwt,
+            "eip712" => SignatureFormat::Eip712 {
                 chain_id: chain_id.map(read_chain_id).transpose()?,
                 verifying_contract: contract.map(read_contract).transpose()?,
             },
-            "eas" => Form::Eas {
-                chain_id: read_chain_id(chain_id.ok_or_else(|| needed("chain_id"))?)?,
-                contract: read_contract(contract.ok_or_else(|| needed("verifying_contract"))?)?,
+            "eas" => SignatureFormat::Eas {
+                chain_id: read_chain_id(chain_id.ok_or_else(|| missing_parameter("chain_id"))?)?,
+                contract: read_contract(contract.ok_or_else(|| missing_parameter("verifying_contract"))?)?,
                 schema: match pairs.find("schema") {
                     Some(text) => read_schema(text)?,
                     None => schema_uid(EvmAddress([0; 20]), true),
@@ -86,7 +86,7 @@ impl SignedQuery {
             },
             _ => return Err(parameter("signed", "enum", "Input should be 'jwt', 'eip712' or 'eas'")),
         };
-        if let Form::Eip712 { chain_id: None, verifying_contract: Some(_) } = form {
+        if let SignatureFormat::Eip712 { chain_id: None, verifying_contract: Some(_) } = form {
             return Err(parameter("chain_id", "missing", "Field required with verifying_contract"));
         }
         Ok(Some(Self { form }))
@@ -122,12 +122,12 @@ const fn no_form() -> Error {
     parameter("signed", "missing", "Field required: jwt, eip712 or eas")
 }
 
-const fn needed(name: &'static str) -> Error {
+const fn missing_parameter(name: &'static str) -> Error {
     parameter(name, "missing", "Field required with signed=eas: the chain and the EAS contract on it")
 }
 
-fn read_schema(text: &str) -> Result<Word> {
-    let found = hex::decode_prefixed(text).and_then(|bytes| Word::try_from(bytes).ok());
+fn read_schema(text: &str) -> Result<AbiWord> {
+    let found = hex::decode_prefixed(text).and_then(|bytes| AbiWord::try_from(bytes).ok());
     found.ok_or_else(|| {
         parameter("schema", "uid_parsing", "Input should be a schema's UID: 0x and 64 hex digits")
     })
@@ -161,11 +161,11 @@ pub(super) struct ChallengeRequest {
 }
 
 impl ChallengeRequest {
-    fn check(&self, form: Form) -> Result<()> {
+    fn check(&self, form: SignatureFormat) -> Result<()> {
         let shape = |name: &str, message: &str| {
             Err(Error::Shape { path: vec![name.to_owned()], message: message.to_owned() })
         };
-        if matches!(form, Form::Eas { .. }) {
+        if matches!(form, SignatureFormat::Eas { .. }) {
             return shape("challenge", "not with signed=eas: an attestation has no room for it");
         }
         if !is_text(&self.challenge) {
@@ -173,7 +173,7 @@ impl ChallengeRequest {
         }
         match self.audience.as_deref() {
             Some(audience) if !is_text(audience) => shape("audience", "1 to 256 bytes of printable ASCII"),
-            Some(_) if form != Form::Jwt => shape(
+            Some(_) if form != SignatureFormat::Jwt => shape(
                 "audience",
                 "only with signed=jwt; typed data names its chain_id and verifying_contract",
             ),
@@ -241,7 +241,7 @@ pub(super) async fn get(
     address: EvmAddress,
     pairs: &QueryPairs<'_>,
 ) -> Response {
-    within(state, async {
+    with_timeout(state, async {
         let hash = auth::key_hash(headers)?;
         let found = scores::look_up(&state.store, &hash, scorer, address).await?.ok_or(Error::InvalidKey)?;
         let budget = auth::admit(state, &found.key).await?;
@@ -302,7 +302,7 @@ async fn latest(
             }
             computed(state, place, terms, now).await?
         }
-        Some(stored) => answered(state, place, terms, stored, now).await?,
+        Some(stored) => stored_record(state, place, terms, stored, now).await?,
         None => computed(state, place, terms, now).await?,
     };
     // The score was just stored, or just became history. Another may have replaced it meanwhile.
@@ -352,9 +352,11 @@ fn statement(
 ) -> Result<ScoreStatement> {
     let lifetime = state.signer.config().lifetime;
     let LatestScore { record, valid_until } = latest;
-    ScoreStatement::of(record, scorer, *valid_until, lifetime, now, exact).map_err(|error| match error {
-        Unsigned::Partial => Error::PartialScore,
-        Unsigned::Damaged => Error::Internal(error.into()),
+    ScoreStatement::from_record(record, scorer, *valid_until, lifetime, now, exact).map_err(|error| {
+        match error {
+            Unsigned::Partial => Error::PartialScore,
+            Unsigned::Damaged => Error::Internal(error.into()),
+        }
     })
 }
 
@@ -370,15 +372,15 @@ async fn signature(
     let statement = statement(state, scorer, latest, now, with.is_some())?;
     let challenge = with.map(|with| with.challenge.as_str());
     match asked.form {
-        Form::Jwt => {
+        SignatureFormat::Jwt => {
             let asked = TokenRequest { audience: with.and_then(|with| with.audience.as_deref()), challenge };
             Ok(Signature::Jwt(state.signer.token(&statement, asked, now).await?))
         }
-        Form::Eip712 { chain_id, verifying_contract } => {
+        SignatureFormat::Eip712 { chain_id, verifying_contract } => {
             let asked = TypedRequest { chain_id, verifying_contract, challenge };
             Ok(Signature::Eip712(state.signer.typed(&statement, asked, now).await?))
         }
-        Form::Eas { chain_id, contract, schema } => {
+        SignatureFormat::Eas { chain_id, contract, schema } => {
             let asked = EasRequest { chain_id, contract, schema };
             let made = state.signer.attestation(&statement, record, asked, now).await?;
             let SignedAttestation { json, signer, calldata } = made;

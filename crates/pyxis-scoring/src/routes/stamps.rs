@@ -142,7 +142,7 @@ async fn page(
     }
     let catalogue =
         if with_metadata { catalogue::served(store, caller.workspace).await? } else { Cow::default() };
-    let heads: Vec<PlatformHead<'_>> = catalogue.iter().map(PlatformHead::of).collect();
+    let heads: Vec<PlatformHead<'_>> = catalogue.iter().map(PlatformHead::new).collect();
     let known = metadata(&catalogue, &heads);
     let items = found
         .into_iter()
@@ -177,7 +177,7 @@ fn around(found: &[PageItem], cursor: Cursor) -> Option<(Cursor, Cursor)> {
 }
 
 impl<'a> PlatformHead<'a> {
-    fn of(platform: &'a Platform) -> Self {
+    fn new(platform: &'a Platform) -> Self {
         let Platform { id, icon, name, description, connect_message, .. } = platform;
         Self { id, icon, name, description, connect_message }
     }

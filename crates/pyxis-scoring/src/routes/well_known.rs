@@ -64,7 +64,7 @@ struct PublishedKey {
 }
 
 impl PublishedKey {
-    fn of((row, times): (&ScoreKeyRow, KeyTimes)) -> Self {
+    fn from_row((row, times): (&ScoreKeyRow, KeyTimes)) -> Self {
         let id = |scheme| (row.scheme == scheme).then(|| key_id(row));
         Self {
             scheme: row.scheme.as_str(),
@@ -92,7 +92,7 @@ pub(super) async fn get_jwks(Extract(state): Extract<State>) -> Response {
 async fn jwks(state: &State) -> Result<String> {
     let now = state.now();
     let keys = state.signer.keys(now).await?;
-    let keys = keys.published(now).filter_map(|(row, _)| JsonWebKey::of(row)).collect();
+    let keys = keys.published(now).filter_map(|(row, _)| JsonWebKey::from_row(row)).collect();
     written(&JsonWebKeySet { keys })
 }
 
@@ -114,7 +114,7 @@ async fn score_keys(state: &State) -> Result<String> {
     written(&PublishedKeys {
         issuer: &state.signer.config().issuer,
         domain: ScoreDomain { name: SCORE_DOMAIN, version: SCORE_VERSION },
-        keys: keys.published(now).map(PublishedKey::of).collect(),
+        keys: keys.published(now).map(PublishedKey::from_row).collect(),
     })
 }
 

@@ -30,7 +30,7 @@ use super::responses::{
 };
 use super::shared::ScorerPath;
 use super::signed;
-use super::{json, within};
+use super::{json, with_timeout};
 use crate::address;
 use crate::engine::ScoreKey;
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ const MAX_CHAIN_ID: u64 = (1 << 53) - 1;
 /// Methods of these paths.
 const METHODS: &str = "GET,POST,DELETE";
 
-pub(super) fn described() -> DescribedRouter<State> {
+pub(super) fn describe_routes() -> DescribedRouter<State> {
     DescribedRouter::default()
         .routes(routes!(show_widget))
         .routes(routes!(start_sign_in))
@@ -166,7 +166,7 @@ where
     F: FnOnce(WidgetPage) -> W,
     W: Future<Output = Result<Response>>,
 {
-    within(state, async {
+    with_timeout(state, async {
         let scorer = segments.scorer()?;
         let (page, budget) = widget::page(state, headers, scorer).await?;
         let mut response = work(page).await.unwrap_or_else(IntoResponse::into_response);
@@ -431,8 +431,8 @@ pub(super) async fn refuse_method() -> Response {
     Error::MethodNotAllowed.into_response()
 }
 
-/// Lets pages of allowed origins read every response, including errors. A preflight names no key, so the origin of any
-/// live key passes it; the request itself must come from an origin of its own key.
+/// Lets pages of allowed origins read every response, including errors. A preflight names no key, so the origin of
+/// any live key passes it. The request itself must come from an origin of its own key.
 pub(super) async fn cors(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
     let mut origins = request.headers().get_all(ORIGIN).iter();
     let origin = match (origins.next(), origins.next()) {

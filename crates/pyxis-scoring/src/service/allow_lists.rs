@@ -52,17 +52,17 @@ pub async fn create(state: &State, actor: &Actor, input: OwnStampInput) -> Resul
 pub async fn list(state: &State, actor: &Actor) -> Result<Vec<AllowList>> {
     let mut lists = Vec::new();
     for row in rows::list(&state.store, actor.workspace).await?.into_iter().filter(|row| is_list(&row.kind)) {
-        lists.push(counted(state, actor, row).await?);
+        lists.push(with_count(state, actor, row).await?);
     }
     Ok(lists)
 }
 
 /// One allow list.
 pub async fn get(state: &State, actor: &Actor, name: &StampName) -> Result<AllowList> {
-    counted(state, actor, find(state, actor, name).await?).await
+    with_count(state, actor, find(state, actor, name).await?).await
 }
 
-async fn counted(state: &State, actor: &Actor, row: OwnStampRow) -> Result<AllowList> {
+async fn with_count(state: &State, actor: &Actor, row: OwnStampRow) -> Result<AllowList> {
     let addresses = listed_addresses::count(&state.store, actor.workspace, &row.provider).await?;
     let issued = own_stamps::issued(state, actor, &row.provider).await?;
     Ok(AllowList { row, addresses, issued })
@@ -94,7 +94,7 @@ pub async fn add(
     check(addresses)?;
     let row = find(state, actor, name).await?;
     let mut change = state.audited.begin(actor).await?;
-    if !rows::hold(&mut change.tx, actor.workspace, &row).await? {
+    if !rows::lock_unchanged(&mut change.tx, actor.workspace, &row).await? {
         return Err(Error::not_found("allow list"));
     }
     let now = state.now();

@@ -65,7 +65,7 @@ pub struct ApiKeyInput {
 
 impl ApiKeyInput {
     /// A first-tier key with read permission.
-    pub fn named(name: impl Into<String>) -> Self {
+    pub fn with_name(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             stamps: FIRST_TIER,
@@ -79,7 +79,7 @@ impl ApiKeyInput {
     /// A first-tier key for pages of these origins.
     pub fn publishable(name: impl Into<String>, scorer: ScorerId, origins: Vec<String>) -> Self {
         let publishable = Some(PublishableKey { scorer, origins });
-        Self { can_read: false, publishable, ..Self::named(name) }
+        Self { can_read: false, publishable, ..Self::with_name(name) }
     }
 }
 

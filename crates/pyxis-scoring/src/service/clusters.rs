@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use pyxis_core::address::EvmAddress;
-use pyxis_models::clusters::{ClusterMember, Group, GroupExtent, Shared};
+use pyxis_models::clusters::{ClusterMember, Group, GroupExtent, SharedCounterparty};
 use pyxis_store::{Store, models};
 
 use super::{Error, Result};
@@ -121,26 +121,28 @@ fn columns() -> Vec<TableColumn> {
 }
 
 fn line(group: &Group, member: &ClusterMember) -> Vec<TableCell> {
-    let address =
-        |shared: &Option<Shared>| TableCell::text(shared.as_ref().map(|shared| shared.address.to_string()));
-    let members =
-        |shared: &Option<Shared>| shared.as_ref().map_or(TableCell::Empty, |shared| whole(shared.members));
+    let address = |shared: &Option<SharedCounterparty>| {
+        TableCell::text(shared.as_ref().map(|shared| shared.address.to_string()))
+    };
+    let members = |shared: &Option<SharedCounterparty>| {
+        shared.as_ref().map_or(TableCell::Empty, |shared| integer_cell(shared.members))
+    };
     vec![
         TableCell::Text(group.id.to_string()),
         TableCell::Text(member.address.to_string()),
         member.score.map_or(TableCell::Empty, TableCell::Number),
-        whole(group.size),
+        integer_cell(group.size),
         TableCell::Number(group.median_score),
         address(&group.shared_funder),
         members(&group.shared_funder),
         address(&group.shared_sink),
         members(&group.shared_sink),
-        whole(group.same_day),
-        whole(group.transfers_within),
+        integer_cell(group.same_day),
+        integer_cell(group.transfers_within),
     ]
 }
 
-fn whole(number: usize) -> TableCell {
+fn integer_cell(number: usize) -> TableCell {
     TableCell::Whole(i64::try_from(number).unwrap_or(i64::MAX))
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Lease {
 
 impl Lease {
     /// Acquires the lease once `tx` commits; `None` if another process holds it.
-    pub(super) async fn take(state: &State, tx: &mut Tx, name: String) -> Result<Option<Self>> {
+    pub(super) async fn acquire(state: &State, tx: &mut Tx, name: String) -> Result<Option<Self>> {
         let holder = NodeId::new(state.now(), &*state.entropy);
         let now = state.now();
         let ours = leases::acquire(tx, &name, holder, now, now.plus(LASTS)).await?;
@@ -31,10 +31,10 @@ impl Lease {
     }
 
     /// Runs `work`, then returns the lease; `None` if the lease was lost and the work canceled.
-    pub(super) async fn keep<T>(self, work: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn run_under_lease<T>(self, work: impl Future<Output = T>) -> Option<T> {
         let done = tokio::select! {
             done = work => Some(done),
-            () = self.lost() => None,
+            () = self.renew_until_lost() => None,
         };
         if let Err(error) = leases::release(&self.state.store, &self.name, self.holder).await {
             tracing::debug!(lease = self.name, %error, "cannot release a lease");
@@ -43,7 +43,7 @@ impl Lease {
     }
 
     /// Renews the lease until another process has it.
-    async fn lost(&self) {
+    async fn renew_until_lost(&self) {
         let Self { state, name, holder } = self;
         loop {
             tokio::time::sleep(RENEWAL).await;

@@ -5,13 +5,13 @@ use pyxis_models::plot;
 use pyxis_store::{Store, activity, models};
 
 pub use pyxis_models::card::Card;
-pub use pyxis_models::clusters::{Group, GroupExtent, Shared};
+pub use pyxis_models::clusters::{Group, GroupExtent, SharedCounterparty};
 pub use pyxis_models::custom::CustomCard;
 pub use pyxis_models::metrics::Quality;
 pub use pyxis_models::scope::Model;
 
 use super::{Error, Result};
-use crate::models::{Local, Source, SourceError, WalletExplanation, tell};
+use crate::models::{ActivitySource, ImportedActivity, SourceError, WalletExplanation, explain_model};
 use crate::state::State;
 
 /// The active models and their data.
@@ -59,14 +59,14 @@ pub fn group(document: &str) -> Result<Group> {
 }
 
 /// Explains a wallet's score. Counts against no limit and is not recorded as served.
-pub async fn look(state: &State, address: EvmAddress, model: Model) -> Result<WalletExplanation> {
+pub async fn explain_wallet(state: &State, address: EvmAddress, model: Model) -> Result<WalletExplanation> {
     let held = state.models.current().await?;
     let found = match state.activity() {
-        Some(source) => source.look(address, state.now()).await,
-        None => Local::new(state.store.clone()).look(address, state.now()).await,
+        Some(source) => source.fetch_features(address, state.now()).await,
+        None => ImportedActivity::new(state.store.clone()).fetch_features(address, state.now()).await,
     };
     let found = found.map_err(failed)?;
-    tell(&held.bundle, model, found.as_ref()).map_err(|error| Error::Internal(Box::new(error)))
+    explain_model(&held.bundle, model, found.as_ref()).map_err(|error| Error::Internal(Box::new(error)))
 }
 
 fn failed(error: SourceError) -> Error {

@@ -11,7 +11,7 @@ use pyxis_store::own_stamps::{self as rows, OwnStampRow};
 use super::own_stamps::{self, OwnStampInput};
 use super::{Error, Result};
 use crate::own::{
-    ALLOW_LIST, Item, KINDS, Kind, NETWORK, OnChainRule, SettingError, StampRule, Subject, evaluate,
+    ALLOW_LIST, ConditionSubject, Item, KINDS, Kind, NETWORK, OnChainRule, SettingError, StampRule, evaluate,
 };
 use crate::state::State;
 
@@ -81,11 +81,11 @@ pub async fn create(
     settings.remove(NETWORK);
     crate::own::read_condition(kind, &settings)
         .map_err(|SettingError { name, detail }| Error::field(format!("settings.{name}"), detail))?;
-    let StampRule::OnChain(rule) = StampRule::of(&row)? else {
+    let StampRule::OnChain(rule) = StampRule::from_row(&row)? else {
         return Err(Error::internal("a condition that is a list"));
     };
-    try_out(state, &rule).await?;
-    shown(state, actor, own_stamps::create(state, actor, input, kind.name, row.settings).await?).await
+    probe_condition(state, &rule).await?;
+    load_stamp(state, actor, own_stamps::create(state, actor, input, kind.name, row.settings).await?).await
 }
 
 fn check_kind(name: &str) -> Result<&'static Kind> {
@@ -97,7 +97,7 @@ fn check_kind(name: &str) -> Result<&'static Kind> {
 }
 
 fn check_network(state: &State, name: &str) -> Result<()> {
-    if state.networks.named(name).is_some() {
+    if state.networks.find_by_name(name).is_some() {
         return Ok(());
     }
     let names: Vec<&str> = state.networks.names().collect();
@@ -112,12 +112,12 @@ fn check_network(state: &State, name: &str) -> Result<()> {
 
 /// Asks a new condition about nobody, so that a wrong address or function is found now. Conditions about named items
 /// cannot be tried.
-async fn try_out(state: &State, rule: &OnChainRule) -> Result<()> {
-    let Some(network) = state.networks.named(&rule.network) else { return Ok(()) };
+async fn probe_condition(state: &State, rule: &OnChainRule) -> Result<()> {
+    let Some(network) = state.networks.find_by_name(&rule.network) else { return Ok(()) };
     if rule.condition.items() != Item::None {
         return Ok(());
     }
-    let subject = Subject { address: NOBODY, items: Vec::new() };
+    let subject = ConditionSubject { address: NOBODY, items: Vec::new() };
     match evaluate(network, &*rule.condition, &[subject], state.now()).await {
         Ok(verdicts) => match verdicts.into_iter().next() {
             Some(Err(cause)) => Err(Error::field("settings", cause.to_string())),
@@ -136,7 +136,7 @@ pub async fn list(state: &State, actor: &Actor) -> Result<Vec<OnChainStamp>> {
     for row in
         rows::list(&state.store, actor.workspace).await?.into_iter().filter(|row| is_onchain(&row.kind))
     {
-        stamps.push(shown(state, actor, row).await?);
+        stamps.push(load_stamp(state, actor, row).await?);
     }
     Ok(stamps)
 }
@@ -144,10 +144,10 @@ pub async fn list(state: &State, actor: &Actor) -> Result<Vec<OnChainStamp>> {
 /// One on-chain Stamp.
 pub async fn get(state: &State, actor: &Actor, name: &StampName) -> Result<OnChainStamp> {
     let row = own_stamps::find(state, actor, "on-chain Stamp", name, is_onchain).await?;
-    shown(state, actor, row).await
+    load_stamp(state, actor, row).await
 }
 
-async fn shown(state: &State, actor: &Actor, row: OwnStampRow) -> Result<OnChainStamp> {
+async fn load_stamp(state: &State, actor: &Actor, row: OwnStampRow) -> Result<OnChainStamp> {
     let mut settings: BTreeMap<String, String> =
         serde_json::from_str(&row.settings).map_err(Error::internal)?;
     let network = settings.remove(NETWORK).unwrap_or_default();

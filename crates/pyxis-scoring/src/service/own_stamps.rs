@@ -89,13 +89,13 @@ pub(super) async fn create(
     });
     change.commit(AuditEvent::OwnStampCreated, detail).await?;
     if let Some((scorer, weight)) = input.weight {
-        weigh(state, actor, scorer, &row.provider, weight).await?;
+        set_weight(state, actor, scorer, &row.provider, weight).await?;
     }
     Ok(row)
 }
 
 /// Gives a Stamp a weight in a scorer.
-async fn weigh(
+async fn set_weight(
     state: &State,
     actor: &Actor,
     scorer: ScorerId,

@@ -59,7 +59,12 @@ pub struct Population {
 
 impl Population {
     /// The population of a scorer. `at` must be over.
-    pub async fn of(state: &State, actor: &Actor, scorer: ScorerId, at: Option<UnixMillis>) -> Result<Self> {
+    pub async fn load(
+        state: &State,
+        actor: &Actor,
+        scorer: ScorerId,
+        at: Option<UnixMillis>,
+    ) -> Result<Self> {
         let (now, workspace) = (state.now(), actor.workspace);
         if at.is_some_and(|at| at > now) {
             return Err(Error::field("at", "a moment that is over; leave it out for now"));

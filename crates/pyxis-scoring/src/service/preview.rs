@@ -122,11 +122,11 @@ async fn read(
 ) -> Result<(BTreeMap<EvmAddress, Vec<Stamp>>, Vec<Claim>)> {
     let rows = stamps::live_of_many(store, workspace, addresses, now).await?;
     let listed = || rows.iter().flat_map(|row| &row.nullifiers);
-    let sets = nullifier_sets::of(store, workspace, listed().collect()).await?;
-    let held = claims::of(store, workspace, scorer, &sets.names(listed())).await?;
+    let sets = nullifier_sets::read(store, workspace, listed().collect()).await?;
+    let held = claims::list_for(store, workspace, scorer, &sets.names(listed())).await?;
     let mut stamps: BTreeMap<EvmAddress, Vec<Stamp>> = BTreeMap::new();
     for row in rows {
-        stamps.entry(row.address).or_default().push(sets.named(row.into()));
+        stamps.entry(row.address).or_default().push(sets.with_set_names(row.into()));
     }
     Ok((stamps, held))
 }
@@ -192,7 +192,7 @@ fn width(highest: Decimal) -> i64 {
 mod tests {
     use super::*;
 
-    fn settled(score: &str, passing: bool) -> ScoreResult {
+    fn compute_scores(score: &str, passing: bool) -> ScoreResult {
         ScoreResult {
             score: score.parse().unwrap(),
             passing,
@@ -206,9 +206,9 @@ mod tests {
     #[test]
     fn every_score_is_in_the_one_bucket_that_spans_it() {
         let pairs = [
-            (settled("0", false), settled("35.76600", true)),
-            (settled("19.99999", false), settled("20", true)),
-            (settled("20", true), settled("0", false)),
+            (compute_scores("0", false), compute_scores("35.76600", true)),
+            (compute_scores("19.99999", false), compute_scores("20", true)),
+            (compute_scores("20", true), compute_scores("0", false)),
         ];
         let preview = summary(1, &pairs);
         assert_eq!((preview.sampled, preview.passing_before, preview.passing_after), (3, 1, 2));
@@ -228,8 +228,8 @@ mod tests {
     #[test]
     fn an_empty_sample_has_no_buckets_and_one_of_noughts_has_one() {
         assert!(summary(1, &[]).histogram.is_empty());
-        assert_eq!(histogram(&[(settled("0", false), settled("0", false))]).len(), 1);
-        let large = settled("9999999.99999", true);
+        assert_eq!(histogram(&[(compute_scores("0", false), compute_scores("0", false))]).len(), 1);
+        let large = compute_scores("9999999.99999", true);
         assert!(histogram(&[(large.clone(), large)]).len() <= 22);
     }
 }

@@ -28,7 +28,7 @@ pub async fn attest(
     let stored = scores::fresh(&state.store, workspace, scorer, address, now).await?;
     let until = stored.map_or(UnixMillis(i64::MAX), |stored| stored.valid_until);
     let lifetime = state.signer.config().lifetime;
-    let statement = ScoreStatement::of(&record, scorer, until, lifetime, now, true);
+    let statement = ScoreStatement::from_record(&record, scorer, until, lifetime, now, true);
     let statement = statement.map_err(|error| match error {
         Unsigned::Partial => Error::Conflict("the score could be computed only in part, so it is not signed"),
         Unsigned::Damaged => Error::internal(error),

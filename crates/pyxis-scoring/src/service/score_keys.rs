@@ -30,7 +30,7 @@ pub struct ListedKey {
 }
 
 impl ListedKey {
-    fn of(keys: &KeySet, row: &ScoreKeyRow) -> Self {
+    fn from_row(keys: &KeySet, row: &ScoreKeyRow) -> Self {
         Self { row: row.clone(), times: keys.times(row) }
     }
 
@@ -57,7 +57,7 @@ impl ListedKey {
 pub async fn list(state: &State) -> Result<Vec<ListedKey>> {
     state.signer.forget_keys();
     let keys = state.signer.keys(state.now()).await?;
-    Ok(keys.rows().iter().map(|row| ListedKey::of(&keys, row)).collect())
+    Ok(keys.rows().iter().map(|row| ListedKey::from_row(&keys, row)).collect())
 }
 
 /// Adds a key that signs from now or from a later moment. The earlier one stays published until its last signature has
@@ -70,7 +70,7 @@ pub async fn rotate(
 ) -> Result<ListedKey> {
     require_first_workspace(state, actor).await?;
     let now = state.now();
-    let signs_from = moment(how, now)?;
+    let signs_from = rotation_time(how, now)?;
     // Creates the first keys, so that there is one to rotate.
     list(state).await?;
     let mut change = state.audited.begin(actor).await?;
@@ -100,7 +100,7 @@ pub async fn rotate(
     new.ok_or_else(|| Error::internal("the new key is not on the list"))
 }
 
-fn moment(how: Rotation, now: UnixMillis) -> Result<UnixMillis> {
+fn rotation_time(how: Rotation, now: UnixMillis) -> Result<UnixMillis> {
     let Some(at) = how.signs_from else { return Ok(now) };
     if how.compromised {
         return Err(Error::field(

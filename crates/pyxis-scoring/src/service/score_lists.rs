@@ -30,7 +30,7 @@ pub struct PassingList {
 
 /// Members of a score record that decide.
 #[derive(Deserialize)]
-struct Verdict {
+struct RecordSummary {
     passing_score: bool,
     error: Option<IgnoredAny>,
 }
@@ -101,7 +101,7 @@ async fn now_passing(
                 _ => engine::score(&state.books, ScoreKey { workspace, scorer, address }, now, false).await?,
             };
             if let Some(record) = record {
-                let read: Verdict = serde_json::from_str(&record).map_err(Error::internal)?;
+                let read: RecordSummary = serde_json::from_str(&record).map_err(Error::internal)?;
                 found.add(address, read.passing_score, read.error.is_some());
             }
         }

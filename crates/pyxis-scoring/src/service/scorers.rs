@@ -153,14 +153,14 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: ScorerId, patch: Score
 /// so that no one waits for all of it. An interrupted removal leaves nothing visible, and the next one in the workspace
 /// completes it.
 pub async fn remove(db: &AuditedStore, actor: &Actor, id: ScorerId) -> Result<()> {
-    take_out(db, actor, id).await?;
+    mark_removed(db, actor, id).await?;
     // Runs to the end, even if no one waits for the response any more.
     let clearing = tokio::spawn(clear(db.store.clone(), actor.workspace));
     clearing.await.map_err(|error| Error::Internal(error.into()))?
 }
 
 /// Marks a scorer as removed. One that was marked before and is not fully deleted does not come back.
-async fn take_out(db: &AuditedStore, actor: &Actor, id: ScorerId) -> Result<()> {
+async fn mark_removed(db: &AuditedStore, actor: &Actor, id: ScorerId) -> Result<()> {
     let mut change = db.begin(actor).await?;
     let Some(row) = scorers::find(&mut change.tx, actor.workspace, id).await? else {
         let left = scorers::removed(&mut change.tx, actor.workspace).await?;
@@ -216,7 +216,7 @@ pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMu
         }
     };
     let rescoring = engine::rescore(&state.books, actor.workspace, id, &*state.clock, done);
-    Ok(lease.keep(rescoring).await.ok_or(Error::Busy)??)
+    Ok(lease.run_under_lease(rescoring).await.ok_or(Error::Busy)??)
 }
 
 /// Recomputes in the background of this node, on one node at a time; [`progress`] reports the state. If the node stops
@@ -231,7 +231,7 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
     let (state, workspace) = (state.clone(), actor.workspace);
     tokio::spawn(async move {
         let rescoring = engine::rescore(&state.books, workspace, id, &*state.clock, |_| ());
-        match Box::pin(lease.keep(rescoring)).await {
+        match Box::pin(lease.run_under_lease(rescoring)).await {
             Some(Ok(_)) => {}
             Some(Err(error)) => {
                 tracing::warn!(%error, scorer = %id, "recomputing all scores was interrupted");
@@ -245,7 +245,7 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
 /// Acquires the lease and records who requested the work; `None` if it is already running.
 async fn begin_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Option<Lease>> {
     let mut change = state.audited.begin(actor).await?;
-    let lease = Lease::take(state, &mut change.tx, lease_of(id)).await?;
+    let lease = Lease::acquire(state, &mut change.tx, lease_of(id)).await?;
     if lease.is_some() {
         change.commit(AuditEvent::ScorerRescored, json!({ "scorer": id })).await?;
     }

@@ -105,10 +105,10 @@ pub async fn show(
     let terms = scorers::terms(store, workspace, scorer.id).await?.ok_or(Error::not_found("scorer"))?;
     let stamps::DecodedStamps { stamps: rows, damaged } = stamps::all_of(store, workspace, address).await?;
     let listed = || rows.iter().flat_map(|row| &row.nullifiers);
-    let sets = nullifier_sets::of(store, workspace, listed().collect()).await?;
-    let counted: Vec<Stamp> = rows.iter().cloned().map(|row| sets.named(row.into())).collect();
+    let sets = nullifier_sets::read(store, workspace, listed().collect()).await?;
+    let counted: Vec<Stamp> = rows.iter().cloned().map(|row| sets.with_set_names(row.into())).collect();
     let wanted = sets.names(listed());
-    let held = claims::of(store, workspace, scorer.id, &wanted).await?;
+    let held = claims::list_for(store, workspace, scorer.id, &wanted).await?;
     let Terms { weights, threshold, .. } = &terms;
     let input = Input { address, stamps: &counted, claims: &held, weights, threshold: *threshold, now };
     let settled = compute(&input);

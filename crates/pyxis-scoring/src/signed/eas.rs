@@ -1,11 +1,11 @@
-//! A score as an attestation of the Ethereum Attestation Service (EAS), in the schema of Passport's scores on chain:
-//! signed off chain (version 2 of EAS' format), or as calldata that a wallet sends.
+//! A score as an attestation of the Ethereum Attestation Service (EAS), in the schema of Passport's scores on
+//! chain. It is signed off chain (version 2 of EAS' format), or as calldata that a wallet sends.
 
 use std::collections::BTreeMap;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
-use pyxis_signing::eip712::words::{self, Word, address, boolean, keccak, number};
+use pyxis_signing::eip712::abi_words::{self, AbiWord, address, boolean, keccak, number};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ pub struct EasRequest {
     /// EAS contract on this chain.
     pub contract: EvmAddress,
     /// UID under which the schema is registered there.
-    pub schema: Word,
+    pub schema: AbiWord,
 }
 
 /// An attestation before it is signed.
@@ -50,7 +50,7 @@ pub(super) struct EasAttestation {
     time: i64,
     expires_at: i64,
     data: Vec<u8>,
-    salt: Word,
+    salt: AbiWord,
 }
 
 #[derive(Deserialize)]
@@ -64,13 +64,13 @@ struct StampScore {
 }
 
 /// UID of the schema, registered with this resolver.
-pub fn schema_uid(resolver: EvmAddress, revocable: bool) -> Word {
+pub fn schema_uid(resolver: EvmAddress, revocable: bool) -> AbiWord {
     keccak(&[EAS_SCHEMA.as_bytes(), &resolver.0, &[u8::from(revocable)]].concat())
 }
 
 impl EasAttestation {
     /// The attestation of a score with the Stamps of its record.
-    pub(super) fn of(of: &ScoreStatement, record: &str, asked: EasRequest) -> Result<Self, TooLarge> {
+    pub(super) fn build(of: &ScoreStatement, record: &str, asked: EasRequest) -> Result<Self, TooLarge> {
         let stamps = serde_json::from_str::<Stamps>(record).map(|read| read.stamps).unwrap_or_default();
         let data = encoded(of, &stamps)?;
         let mut salted =
@@ -87,8 +87,8 @@ impl EasAttestation {
     }
 
     /// The hash to sign.
-    pub(super) fn signing_hash(&self) -> Word {
-        let message = words::hash_struct(
+    pub(super) fn signing_hash(&self) -> AbiWord {
+        let message = abi_words::hash_struct(
             ATTEST,
             &[
                 number(FORMAT),
@@ -103,12 +103,12 @@ impl EasAttestation {
             ],
         );
         let (name, version) = DOMAIN;
-        let domain = words::domain_of_contract(name, version, self.asked.chain_id, self.asked.contract);
-        words::signing_hash(domain, message)
+        let domain = abi_words::domain_of_contract(name, version, self.asked.chain_id, self.asked.contract);
+        abi_words::signing_hash(domain, message)
     }
 
     /// UID of the off-chain attestation.
-    fn uid(&self) -> Word {
+    fn uid(&self) -> AbiWord {
         let mut packed = vec![0, 2];
         // EAS packs the UID's text here, not its bytes.
         packed.extend_from_slice(text(&self.asked.schema).as_bytes());
@@ -162,7 +162,7 @@ impl EasAttestation {
 
     /// Calldata of `attest` of the EAS contract, for a wallet that pays and becomes the attester.
     pub(super) fn calldata(&self) -> String {
-        let head = |words: &[Word]| words.concat();
+        let head = |words: &[AbiWord]| words.concat();
         let mut data = ATTEST_SELECTOR.to_vec();
         data.extend(head(&[
             number(0x20),
@@ -222,11 +222,11 @@ fn bytes(value: &[u8]) -> Vec<u8> {
     encoded
 }
 
-fn seconds(seconds: i64) -> Word {
+fn seconds(seconds: i64) -> AbiWord {
     number(u64::try_from(seconds).unwrap_or(0))
 }
 
-fn text(word: &Word) -> String {
+fn text(word: &AbiWord) -> String {
     format!("0x{}", hex::encode(word))
 }
 
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    fn asked() -> EasRequest {
+    fn eas_request() -> EasRequest {
         EasRequest {
             chain_id: 10,
             contract: EvmAddress([0xcc; 20]),
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn data_uid_hash_and_calldata_are_those_of_another_library() {
         let expected: Value = serde_json::from_str(include_str!("../../data/eas.json")).unwrap();
-        let made = EasAttestation::of(&statement(), RECORD, asked()).unwrap();
+        let made = EasAttestation::build(&statement(), RECORD, eas_request()).unwrap();
         let json = made.to_json(&[0; 65]);
         assert_eq!(json["message"]["data"], expected["data"]);
         assert_eq!(json["uid"], expected["uid"]);

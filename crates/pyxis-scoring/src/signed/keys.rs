@@ -156,7 +156,7 @@ fn public(key: &SigningKey, scheme: ScoreKeyScheme) -> String {
 
 impl JsonWebKey {
     /// The public half of an `es256` key.
-    pub fn of(row: &ScoreKeyRow) -> Option<Self> {
+    pub fn from_row(row: &ScoreKeyRow) -> Option<Self> {
         let [x, y] = coordinates(row)?;
         Some(Self { kty: "EC", crv: "P-256", kid: thumbprint(&x, &y), x, y, alg: "ES256", usage: "sig" })
     }

@@ -7,7 +7,7 @@ use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
-use pyxis_signing::eip712::Word;
+use pyxis_signing::eip712::AbiWord;
 use pyxis_store::Store;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::score_keys::{self, ScoreKeyRow, ScoreKeyScheme};
@@ -66,7 +66,7 @@ struct Content {
 }
 
 impl Content {
-    fn of(
+    fn new(
         row: &ScoreKeyRow,
         statement: &ScoreStatement,
         chain_id: Option<u64>,
@@ -108,11 +108,11 @@ impl ScoreSigner {
         let keys = self.keys(now).await?;
         let (row, key) = keys.active(ScoreKeyScheme::Es256, now).ok_or_else(no_key)?;
         let recurs = asked.challenge.is_none() && asked.audience.is_none();
-        let content = recurs.then(|| Content::of(row, of, None, None));
+        let content = recurs.then(|| Content::new(row, of, None, None));
         self.remembered(content, || {
             let input = token::signing_input(&self.config.issuer, &key_id(row), of, asked)
                 .map_err(|error| Error::Internal(error.into()))?;
-            let digest: Word = Sha256::digest(input.as_bytes()).into();
+            let digest: AbiWord = Sha256::digest(input.as_bytes()).into();
             let signature = key.sign_es256(&digest).ok_or_else(no_key)?;
             Ok(token::compact(input, &signature))
         })
@@ -128,7 +128,7 @@ impl ScoreSigner {
         let keys = self.keys(now).await?;
         let (row, key) = keys.active(ScoreKeyScheme::Eip712, now).ok_or_else(no_key)?;
         let recurs = asked.challenge.is_none();
-        let content = recurs.then(|| Content::of(row, of, asked.chain_id, asked.verifying_contract));
+        let content = recurs.then(|| Content::new(row, of, asked.chain_id, asked.verifying_contract));
         self.remembered(content, || {
             let signature = key.sign_recoverable(&typed::signing_hash(of, asked)).ok_or_else(no_key)?;
             let (signature, signer) = (hex::encode(&signature), &row.public_key);
@@ -145,7 +145,7 @@ impl ScoreSigner {
         asked: EasRequest,
         now: UnixMillis,
     ) -> Result<SignedAttestation> {
-        let made = EasAttestation::of(of, record, asked).map_err(|_| Error::ScoreTooLarge)?;
+        let made = EasAttestation::build(of, record, asked).map_err(|_| Error::ScoreTooLarge)?;
         let keys = self.keys(now).await?;
         let (row, key) = keys.active(ScoreKeyScheme::Eip712, now).ok_or_else(no_key)?;
         let signature = key.sign_recoverable(&made.signing_hash()).ok_or_else(no_key)?;

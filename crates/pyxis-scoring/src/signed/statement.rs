@@ -59,7 +59,7 @@ pub struct ScoreStatement {
 impl ScoreStatement {
     /// Reads a score record that stands until `valid_until`. With `exact` the statement is issued now, otherwise at the
     /// start of the step that now is in.
-    pub fn of(
+    pub fn from_record(
         record: &str,
         scorer: ScorerId,
         valid_until: UnixMillis,
@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn statement(now: &str, until: UnixMillis, exact: bool) -> ScoreStatement {
-        ScoreStatement::of(RECORD, "1".parse().unwrap(), until, HOUR, at(now), exact).unwrap()
+        ScoreStatement::from_record(RECORD, "1".parse().unwrap(), until, HOUR, at(now), exact).unwrap()
     }
 
     #[test]
@@ -143,7 +143,14 @@ mod tests {
     #[test]
     fn a_record_with_an_error_or_of_another_form_is_not_signed() {
         let of = |record: &str| {
-            ScoreStatement::of(record, "1".parse().unwrap(), FOREVER, HOUR, at("2026-01-31T09:06:00Z"), false)
+            ScoreStatement::from_record(
+                record,
+                "1".parse().unwrap(),
+                FOREVER,
+                HOUR,
+                at("2026-01-31T09:06:00Z"),
+                false,
+            )
         };
         let partial = RECORD.replace(r#""error":null"#, r#""error":"a \"part\" is missing""#);
         assert!(matches!(of(&partial), Err(Unsigned::Partial)));

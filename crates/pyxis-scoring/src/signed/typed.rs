@@ -1,7 +1,7 @@
 //! A score as typed data (EIP-712) for EVM contracts.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_signing::eip712::words::{self, Word, address, boolean, number, text};
+use pyxis_signing::eip712::abi_words::{self, AbiWord, address, boolean, number, text};
 use serde_json::{Value, json};
 
 use super::statement::ScoreStatement;
@@ -23,9 +23,9 @@ pub struct TypedRequest<'a> {
 }
 
 /// The hash to sign.
-pub(super) fn signing_hash(of: &ScoreStatement, asked: TypedRequest<'_>) -> Word {
+pub(super) fn signing_hash(of: &ScoreStatement, asked: TypedRequest<'_>) -> AbiWord {
     let seconds = |seconds: i64| number(u64::try_from(seconds).unwrap_or(0));
-    let message = words::hash_struct(
+    let message = abi_words::hash_struct(
         SCORE,
         &[
             number(of.scorer.get().unsigned_abs()),
@@ -41,11 +41,11 @@ pub(super) fn signing_hash(of: &ScoreStatement, asked: TypedRequest<'_>) -> Word
     );
     let domain = match (asked.chain_id, asked.verifying_contract) {
         (Some(chain), Some(contract)) => {
-            words::domain_of_contract(SCORE_DOMAIN, SCORE_VERSION, chain, contract)
+            abi_words::domain_of_contract(SCORE_DOMAIN, SCORE_VERSION, chain, contract)
         }
-        (chain, _) => words::domain(SCORE_DOMAIN, SCORE_VERSION, chain),
+        (chain, _) => abi_words::domain(SCORE_DOMAIN, SCORE_VERSION, chain),
     };
-    words::signing_hash(domain, message)
+    abi_words::signing_hash(domain, message)
 }
 
 /// The JSON that wallets and libraries take. Integers of 256 bits are text, because JSON readers round large numbers.

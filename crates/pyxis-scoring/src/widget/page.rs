@@ -29,13 +29,13 @@ pub(crate) async fn page(
     headers: &HeaderMap,
     scorer: ScorerId,
 ) -> Result<(WidgetPage, Budget)> {
-    let key = only(headers, &X_API_KEY).ok_or(Error::InvalidKey)?;
+    let key = single_header(headers, &X_API_KEY).ok_or(Error::InvalidKey)?;
     if !key.starts_with(PUBLISHABLE_PREFIX) {
         return Err(if key.is_empty() { Error::InvalidKey } else { WidgetError::ServerKey.into() });
     }
     let key = publishable_keys::find_live(&state.store, &sha256_hex(key.as_bytes())).await?;
     let key = key.ok_or(Error::InvalidKey)?;
-    let origin = only(headers, &ORIGIN).ok_or(WidgetError::NoOrigin)?;
+    let origin = single_header(headers, &ORIGIN).ok_or(WidgetError::NoOrigin)?;
     if !publishable_keys::allows_origin(&state.store, key.id, spellings(origin)).await? {
         return Err(WidgetError::OriginNotAllowed(origin.to_owned()).into());
     }
@@ -48,7 +48,7 @@ pub(crate) async fn page(
 }
 
 /// The value of a header that occurs once.
-fn only<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> Option<&'h str> {
+fn single_header<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     HeaderValue::to_str(value).ok()

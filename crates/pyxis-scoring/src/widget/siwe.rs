@@ -1,7 +1,7 @@
 //! Sign-In with Ethereum (ERC-4361): the message that a wallet shows, and its strict reading.
 //!
-//! The crate `siwe` 0.6.1 would bring a second generation of the elliptic-curve and hash crates, and its check of
-//! contract wallets a client of its own that passes the egress guard by. The format is eleven fixed lines.
+//! The crate `siwe` 0.6.1 would bring a second generation of the elliptic-curve and hash crates. Its check of
+//! contract wallets has a client of its own that bypasses the egress guard. The format is eleven fixed lines.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;

@@ -4,9 +4,9 @@
 
 mod api;
 mod hostile;
-mod issued;
+mod issued_credentials;
 mod mutation;
-mod public;
+mod other_implementations;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;

@@ -3,6 +3,6 @@
 mod decoding;
 mod encodings;
 mod fuzzed;
+mod line_wrapped;
 mod properties;
 mod scrubbing;
-mod wrapped;

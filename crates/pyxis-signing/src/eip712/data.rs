@@ -1,6 +1,6 @@
 //! Data to be hashed, independent of its representation.
 
-use super::words::{self, Word};
+use super::abi_words::{self, AbiWord};
 
 /// A value of any kind.
 pub trait TypedValue: Sized {
@@ -16,7 +16,7 @@ pub trait TypedValue: Sized {
     /// The object, if the value is one.
     fn object(&self) -> Option<&Self::Object>;
     /// The value in two's complement, if it is an integer within the range of the type.
-    fn integer(&self, signed: bool, bits: u32) -> Option<Word>;
+    fn integer(&self, signed: bool, bits: u32) -> Option<AbiWord>;
 }
 
 /// The members of an object. Each name occurs once.
@@ -35,16 +35,16 @@ pub trait Members {
 /// Parses an integer as written in JSON numbers and strings into two's complement. Allowed are decimal digits, or hex
 /// digits after `0x`, each with an optional leading minus sign. `None` for other spellings, such as fractions and
 /// exponents, and for values outside the range of the type.
-pub fn integer(spelling: &str, signed: bool, bits: u32) -> Option<Word> {
+pub fn integer(spelling: &str, signed: bool, bits: u32) -> Option<AbiWord> {
     let (negative, digits) = spelling.strip_prefix('-').map_or((false, spelling), |digits| (true, digits));
     let magnitude = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(hex) => from_digits(hex, 16)?,
         None => from_digits(digits, 10)?,
     };
-    words::integer(magnitude, negative, signed, bits)
+    abi_words::integer(magnitude, negative, signed, bits)
 }
 
-fn from_digits(digits: &str, radix: u32) -> Option<Word> {
+fn from_digits(digits: &str, radix: u32) -> Option<AbiWord> {
     if digits.is_empty() {
         return None;
     }

@@ -1,20 +1,20 @@
 //! Hashes values by their types.
 
+use super::abi_words::{self, AbiWord};
 use super::data::{Members, TypedValue};
 use super::invalid::Invalid;
 use super::structs::{MemberKind, Struct, StructMember, Types};
-use super::words::{self, Word};
 
 /// Observes each value while it is hashed.
 pub trait HashObserver<V> {
     /// Keccak-256 of a string, or of the words of a struct or list. Implementations that see the same data repeatedly
     /// may cache it.
-    fn keccak(&self, data: &[u8]) -> Word {
-        words::keccak(data)
+    fn keccak(&self, data: &[u8]) -> AbiWord {
+        abi_words::keccak(data)
     }
 
     /// Enters a member, or an item of a list.
-    fn enter(&mut self, _step: HashStep<'_>) {}
+    fn enter_step(&mut self, _step: HashStep<'_>) {}
 
     /// Leaves the member or item entered last.
     fn leave(&mut self) {}
@@ -43,7 +43,7 @@ pub enum HashStep<'s> {
 pub struct Hasher<'t, W> {
     types: &'t Types,
     /// Words of the structs and lists being hashed.
-    words: Vec<Word>,
+    words: Vec<AbiWord>,
     witness: W,
 }
 
@@ -60,7 +60,7 @@ impl<'t, W> Hasher<'t, W> {
 
     /// `hashStruct` of an object of the type `name`. The object must have exactly the members of the type; an extra
     /// member would be unsigned.
-    pub fn hash_struct<O: Members>(&mut self, name: &str, object: &O) -> Result<Word, Invalid>
+    pub fn hash_struct<O: Members>(&mut self, name: &str, object: &O) -> Result<AbiWord, Invalid>
     where
         W: HashObserver<O::Value>,
     {
@@ -68,7 +68,7 @@ impl<'t, W> Hasher<'t, W> {
         self.structure(index, object)
     }
 
-    fn structure<O: Members>(&mut self, index: usize, object: &O) -> Result<Word, Invalid>
+    fn structure<O: Members>(&mut self, index: usize, object: &O) -> Result<AbiWord, Invalid>
     where
         W: HashObserver<O::Value>,
     {
@@ -78,7 +78,7 @@ impl<'t, W> Hasher<'t, W> {
         self.words.push(*hash);
         for StructMember { name, type_name, kind } in members {
             let value = object.member(name).ok_or_else(|| Invalid::Missing(name.to_string()))?;
-            self.witness.enter(HashStep::Member(name));
+            self.witness.enter_step(HashStep::Member(name));
             let word = self.encode(kind, type_name, value).map_err(|invalid| invalid.within(name))?;
             self.words.push(word);
             self.witness.leave();
@@ -92,7 +92,7 @@ impl<'t, W> Hasher<'t, W> {
     }
 
     /// Hashes the words from `first` on and removes them.
-    fn hash_from<V: TypedValue>(&mut self, first: usize) -> Word
+    fn hash_from<V: TypedValue>(&mut self, first: usize) -> AbiWord
     where
         W: HashObserver<V>,
     {
@@ -107,7 +107,7 @@ impl<'t, W> Hasher<'t, W> {
         kind: &MemberKind,
         type_name: &str,
         value: &V,
-    ) -> Result<Word, Invalid>
+    ) -> Result<AbiWord, Invalid>
     where
         W: HashObserver<V>,
     {
@@ -123,7 +123,7 @@ impl<'t, W> Hasher<'t, W> {
                 let item_type = type_name.rsplit_once('[').map_or(type_name, |(item, _)| item);
                 let first = self.words.len();
                 for (index, item) in items.iter().enumerate() {
-                    self.witness.enter(HashStep::Item(index));
+                    self.witness.enter_step(HashStep::Item(index));
                     let word = self.encode(kind, item_type, item);
                     self.words.push(word.map_err(|invalid| invalid.within(&format!("[{index}]")))?);
                     self.witness.leave();

@@ -7,9 +7,9 @@ use serde::Deserializer as _;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::abi_words::AbiWord;
 use super::data::{Members, TypedValue, integer};
 use super::invalid::{Invalid, shortened};
-use super::words::Word;
 
 /// Maximum nesting depth.
 const MAX_DEPTH: usize = 64;
@@ -125,7 +125,7 @@ impl TypedValue for JsonNumberText {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    fn integer(&self, signed: bool, bits: u32) -> Option<Word> {
+    fn integer(&self, signed: bool, bits: u32) -> Option<AbiWord> {
         match self {
             Self::Number(text) | Self::Text(text) => integer(text, signed, bits),
             _ => None,

@@ -1,8 +1,8 @@
 //! Struct types defined in typed data.
 
+use super::abi_words::{self, AbiWord};
 use super::data::{Members, TypedValue};
 use super::invalid::Invalid;
-use super::words::{self, Word};
 
 /// Maximum number of types: one less than the bits of [`Set`], to leave room for an undefined domain type.
 const MAX_TYPES: usize = 63;
@@ -34,7 +34,7 @@ pub(super) struct Struct {
     pub(super) name: Box<str>,
     pub(super) members: Vec<StructMember>,
     /// `typeHash`.
-    pub(super) hash: Word,
+    pub(super) hash: AbiWord,
 }
 
 pub(super) struct StructMember {
@@ -96,7 +96,7 @@ impl Types {
     }
 
     fn hash(&mut self, index: usize) {
-        self.0[index].hash = words::text(&self.encode_type(index));
+        self.0[index].hash = abi_words::text(&self.encode_type(index));
     }
 
     pub(super) fn index(&self, name: &str) -> Option<usize> {
@@ -113,21 +113,21 @@ impl Types {
     pub fn check_use(&self, primary: &str) -> Result<(), Invalid> {
         let domain = self.index(DOMAIN).ok_or(Invalid::Types("EIP712Domain is not defined in types"))?;
         let primary = self.index(primary).ok_or(Invalid::Types("primaryType is not defined in types"))?;
-        if self.reach(domain, 0) != 1 << domain {
+        if self.reachable_types(domain, 0) != 1 << domain {
             return Err(Invalid::Types("EIP712Domain has a member that is a struct"));
         }
-        if self.reach(primary, 0) | 1 << domain != (1 << self.0.len()) - 1 {
+        if self.reachable_types(primary, 0) | 1 << domain != (1 << self.0.len()) - 1 {
             return Err(Invalid::Types("a type is not used"));
         }
         Ok(())
     }
 
     /// Types that `index` refers to, including itself, added to `seen`.
-    fn reach(&self, index: usize, mut seen: Set) -> Set {
+    fn reachable_types(&self, index: usize, mut seen: Set) -> Set {
         if seen >> index & 1 == 0 {
             seen |= 1 << index;
             for inner in self.0[index].members.iter().filter_map(|member| member.kind.as_struct()) {
-                seen = self.reach(inner, seen);
+                seen = self.reachable_types(inner, seen);
             }
         }
         seen
@@ -135,7 +135,7 @@ impl Types {
 
     /// `encodeType`: the type, followed by the types that it refers to, sorted by name.
     pub(super) fn encode_type(&self, index: usize) -> String {
-        let reach = self.reach(index, 0);
+        let reach = self.reachable_types(index, 0);
         let mut others: Vec<&Struct> = (0..self.0.len())
             .filter(|other| *other != index && reach >> other & 1 == 1)
             .map(|other| &self.0[other])
@@ -158,7 +158,7 @@ impl Types {
 
 impl Struct {
     fn new(name: &str, members: Vec<StructMember>) -> Self {
-        Self { name: name.into(), members, hash: Word::default() }
+        Self { name: name.into(), members, hash: AbiWord::default() }
     }
 
     fn parse<V: TypedValue>(name: &str, members: Option<&V>, structs: &[&str]) -> Result<Self, Invalid> {
@@ -253,13 +253,13 @@ impl MemberKind {
     }
 
     /// `encodeData` of a value that is not a string, array or struct.
-    pub(super) fn encode_plain<V: TypedValue>(&self, value: &V) -> Option<Word> {
+    pub(super) fn encode_plain<V: TypedValue>(&self, value: &V) -> Option<AbiWord> {
         let bytes = || value.text().and_then(hex);
         let mut word = [0; 32];
         match self {
             Self::Bool => word[31] = u8::from(value.boolean()?),
             Self::Address => word[12..].copy_from_slice(&bytes().filter(|data| data.len() == 20)?),
-            Self::Bytes => word = words::keccak(&bytes()?),
+            Self::Bytes => word = abi_words::keccak(&bytes()?),
             Self::FixedBytes(length) => {
                 word[..*length].copy_from_slice(&bytes().filter(|data| data.len() == *length)?);
             }

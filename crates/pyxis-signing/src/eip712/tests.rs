@@ -191,7 +191,7 @@ fn a_type_is_written_with_those_that_it_refers_to() {
     let text = types.encode_type(mail);
     assert_eq!(text, "Mail(Person from,Person to,string contents)Person(string name,address wallet)");
     assert_eq!(
-        hex::encode(&words::text(&text)),
+        hex::encode(&abi_words::text(&text)),
         "a0cedeb2dc280ba39b857546d74f5549c3a1d7bdc2dd96bf881f76108e23dac2"
     );
 }

@@ -8,7 +8,7 @@ fn request(body: Value) -> SignRequest {
     serde_json::from_value(body).unwrap()
 }
 
-fn refused(body: Value) -> BadPayload {
+fn parse_error(body: Value) -> BadPayload {
     let request = request(body);
     request.prepare(request.algorithm).unwrap_err()
 }
@@ -35,11 +35,11 @@ fn a_digest_alone_is_marked_as_blind() {
 
 #[test]
 fn what_does_not_fit_its_claimed_hash_is_refused() {
-    assert_eq!(refused(json!({"payload": "ffff", "algorithm": "p256"})).field, "hash");
+    assert_eq!(parse_error(json!({"payload": "ffff", "algorithm": "p256"})).field, "hash");
     let typed = json!({"payload": "00", "algorithm": "secp256k1", "format": "eip191", "hash": "sha256"});
-    assert_eq!(refused(typed).field, "hash");
+    assert_eq!(parse_error(typed).field, "hash");
     let claimed = json!({"payload": "00", "algorithm": "p256", "hash": "sha256", "digest": "00".repeat(32)});
-    assert_eq!(refused(claimed).field, "digest");
+    assert_eq!(parse_error(claimed).field, "digest");
     let right = json!({
         "payload": "abc", "encoding": "utf8", "algorithm": "p256", "hash": "sha256",
         "digest": "0xBA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD",
@@ -49,12 +49,15 @@ fn what_does_not_fit_its_claimed_hash_is_refused() {
 
 #[test]
 fn a_payload_that_does_not_read_or_a_wrong_algorithm_is_refused() {
-    assert_eq!(refused(json!({"payload": "abc", "algorithm": "ed25519"})).field, "payload");
+    assert_eq!(parse_error(json!({"payload": "abc", "algorithm": "ed25519"})).field, "payload");
     assert_eq!(
-        refused(json!({"payload": "*", "encoding": "base64", "algorithm": "ed25519"})).field,
+        parse_error(json!({"payload": "*", "encoding": "base64", "algorithm": "ed25519"})).field,
         "payload"
     );
-    assert_eq!(refused(json!({"payload": "00", "algorithm": "p256", "format": "eip191"})).field, "format");
+    assert_eq!(
+        parse_error(json!({"payload": "00", "algorithm": "p256", "format": "eip191"})).field,
+        "format"
+    );
     let other = request(json!({"payload": "00", "algorithm": "ed25519"}));
     assert_eq!(other.prepare(Algorithm::P256).unwrap_err().field, "algorithm");
 }

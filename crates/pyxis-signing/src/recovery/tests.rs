@@ -11,14 +11,14 @@ fn key() -> SigningKey {
     SigningKey::from_slice(&[7; 32]).unwrap()
 }
 
-fn sign(hash: &Word) -> [u8; 65] {
+fn sign(hash: &AbiWord) -> [u8; 65] {
     let (signature, recovery) = key().sign_prehash_recoverable(hash);
     let mut bytes = [27 + recovery.to_byte(); 65];
     bytes[..64].copy_from_slice(&signature.to_bytes());
     bytes
 }
 
-fn joined(r: Word, s: Word, v: u8) -> [u8; 65] {
+fn joined(r: AbiWord, s: AbiWord, v: u8) -> [u8; 65] {
     let mut bytes = [0; 65];
     bytes[..32].copy_from_slice(&r);
     bytes[32..64].copy_from_slice(&s);
@@ -26,16 +26,16 @@ fn joined(r: Word, s: Word, v: u8) -> [u8; 65] {
     bytes
 }
 
-fn parts(signature: &[u8; 65]) -> (Word, Word, u8) {
+fn parts(signature: &[u8; 65]) -> (AbiWord, AbiWord, u8) {
     (signature[..32].try_into().unwrap(), signature[32..64].try_into().unwrap(), signature[64])
 }
 
-fn negated(s: Word) -> Word {
+fn negated(s: AbiWord) -> AbiWord {
     (-Scalar::from_repr(FieldBytes::from(s)).unwrap()).to_repr().into()
 }
 
 /// Result of the second library.
-fn other(hash: &Word, bytes: &[u8; 65]) -> Result<Option<EvmAddress>, BadSignature> {
+fn other(hash: &AbiWord, bytes: &[u8; 65]) -> Result<Option<EvmAddress>, BadSignature> {
     let recovery = match bytes[64] {
         0 | 27 => RecoveryId::new(false, false),
         1 | 28 => RecoveryId::new(true, false),
@@ -48,18 +48,18 @@ fn other(hash: &Word, bytes: &[u8; 65]) -> Result<Option<EvmAddress>, BadSignatu
     Ok(VerifyingKey::recover_from_prehash(hash, &signature, recovery).ok().map(|key| address_of(&key)))
 }
 
-fn ours(hash: &Word, bytes: &[u8]) -> Result<Option<EvmAddress>, BadSignature> {
+fn ours(hash: &AbiWord, bytes: &[u8]) -> Result<Option<EvmAddress>, BadSignature> {
     Signature::from_bytes(bytes).map(|signature| signature.signer(hash))
 }
 
-fn words() -> impl Strategy<Value = Word> {
+fn any_word() -> impl Strategy<Value = AbiWord> {
     // The ends of the range are drawn more often than by chance.
     let byte = prop_oneof![any::<u8>(), Just(0), Just(255)];
     prop_oneof![
         prop::collection::vec(byte, 32).prop_map(|bytes| bytes.try_into().unwrap()),
         Just([0; 32]),
         Just([255; 32]),
-        Just(negated(word(1))),
+        Just(negated(word_from(1))),
         // The last low s, and the first high one.
         Just(half()),
         Just(negated(half())),
@@ -67,11 +67,11 @@ fn words() -> impl Strategy<Value = Word> {
 }
 
 /// Half of the order minus one.
-fn half() -> Word {
+fn half() -> AbiWord {
     (-Scalar::from(1_u64) * Scalar::from(2_u64).invert().unwrap()).to_repr().into()
 }
 
-fn word(number: u64) -> Word {
+fn word_from(number: u64) -> AbiWord {
     Scalar::from(number).to_repr().into()
 }
 
@@ -80,10 +80,10 @@ proptest! {
 
     #[test]
     fn genuine_forged_mirrored_and_made_up_signatures_are_what_a_second_library_says(
-        hash in words(),
-        other_hash in words(),
-        r in words(),
-        s in words(),
+        hash in any_word(),
+        other_hash in any_word(),
+        r in any_word(),
+        s in any_word(),
         v in any::<u8>(),
     ) {
         let genuine = sign(&hash);
@@ -123,23 +123,23 @@ proptest! {
 fn a_signature_that_stands_for_no_key_names_nobody() {
     // s·R − z·G is the point at infinity if R = G and s = z.
     let generator = k256::ProjectivePoint::GENERATOR.to_affine();
-    let r: Word = k256::elliptic_curve::point::AffineCoordinates::x(&generator).into();
+    let r: AbiWord = k256::elliptic_curve::point::AffineCoordinates::x(&generator).into();
     for v in [27, 28] {
-        let signature = joined(r, word(5), v);
-        let found = ours(&word(5), &signature);
-        assert_eq!(found, other(&word(5), &signature));
+        let signature = joined(r, word_from(5), v);
+        let found = ours(&word_from(5), &signature);
+        assert_eq!(found, other(&word_from(5), &signature));
         assert_eq!(found.unwrap().is_none(), v == 27, "{v}");
     }
     // No point has this r.
-    let nowhere = joined(word(5), word(5), 27);
-    assert_eq!(ours(&word(5), &nowhere), Ok(None));
-    assert_eq!(other(&word(5), &nowhere), Ok(None));
+    let nowhere = joined(word_from(5), word_from(5), 27);
+    assert_eq!(ours(&word_from(5), &nowhere), Ok(None));
+    assert_eq!(other(&word_from(5), &nowhere), Ok(None));
 }
 
 #[test]
 fn r_and_s_of_zero_or_of_the_order_and_more_are_malformed() {
     let (r, s, v) = parts(&sign(&[1; 32]));
-    let mut order = negated(word(1));
+    let mut order = negated(word_from(1));
     order[31] += 1;
     for outside in [[0; 32], order, [255; 32]] {
         for signature in [joined(outside, s, v), joined(r, outside, v)] {

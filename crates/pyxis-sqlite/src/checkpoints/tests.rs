@@ -39,10 +39,10 @@ fn nothing_may_be_written_after_the_file_could_not_be_synced() {
     create_private(&path).unwrap();
     let mut writer = connect(&path).unwrap();
     let broken = Box::new(|| Err(std::io::Error::other("the disk is broken")));
-    let mover = CheckpointWorker::by(connect(&path).unwrap(), broken);
+    let mover = CheckpointWorker::with_sync(connect(&path).unwrap(), broken);
     let works = Arc::new(AtomicBool::new(true));
     let mut checkpoints =
-        Checkpoints::of(&mut writer, mover, Arc::clone(&works), WalLimits::default()).unwrap();
+        Checkpoints::install(&mut writer, mover, Arc::clone(&works), WalLimits::default()).unwrap();
     let write = "CREATE TABLE t (body BLOB); INSERT INTO t VALUES (randomblob(1000000))";
     writer.execute_batch(write).unwrap();
     checkpoints.after_commit(&writer, &Readers::default());

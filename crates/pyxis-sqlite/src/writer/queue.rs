@@ -10,21 +10,21 @@ use super::Job;
 use crate::Error;
 
 /// A job, with the time at which its caller is told that the database is busy.
-pub(super) struct Entry {
+pub(super) struct QueuedJob {
     pub(super) job: Job,
     pub(super) deadline: Instant,
 }
 
 /// Jobs in order of arrival.
 pub(super) struct Queue {
-    incoming: Receiver<Entry>,
+    incoming: Receiver<QueuedJob>,
     /// Already received, to check their deadlines.
-    taken: VecDeque<Entry>,
+    taken: VecDeque<QueuedJob>,
     patience: Duration,
 }
 
 impl Queue {
-    pub(super) fn new(incoming: Receiver<Entry>, patience: Duration) -> Self {
+    pub(super) fn new(incoming: Receiver<QueuedJob>, patience: Duration) -> Self {
         Self { incoming, taken: VecDeque::new(), patience }
     }
 
@@ -34,17 +34,17 @@ impl Queue {
     }
 
     /// Waits for the next job. `None` if no senders are left.
-    pub(super) fn next(&mut self) -> Option<Entry> {
+    pub(super) fn next(&mut self) -> Option<QueuedJob> {
         self.taken.pop_front().or_else(|| self.incoming.recv().ok())
     }
 
     /// The next job, if there is one already.
-    pub(super) fn next_at_once(&mut self) -> Option<Entry> {
+    pub(super) fn next_at_once(&mut self) -> Option<QueuedJob> {
         self.taken.pop_front().or_else(|| self.incoming.try_recv().ok())
     }
 
     /// Makes a job the next one again.
-    pub(super) fn put_back(&mut self, entry: Entry) {
+    pub(super) fn put_back(&mut self, entry: QueuedJob) {
         self.taken.push_front(entry);
     }
 
@@ -56,7 +56,7 @@ impl Queue {
     }
 
     fn refuse_late(&mut self, now: Instant) {
-        let late = |entry: &Entry| entry.deadline <= now && entry.job.can_be_refused();
+        let late = |entry: &QueuedJob| entry.deadline <= now && entry.job.can_be_refused();
         if !self.taken.iter().any(late) {
             return;
         }
@@ -85,12 +85,12 @@ mod tests {
         let mut answers = Vec::new();
         for deadline in [future, past, future, past, past] {
             let (work, answer) = answering(|_| Ok::<_, Error>(()));
-            jobs.send(Entry { job: Job::Work(work), deadline }).unwrap();
+            jobs.send(QueuedJob { job: Job::Work(work), deadline }).unwrap();
             answers.push(answer);
         }
         let (stepped, step) = channel();
         let aside = Job::Aside(Box::new(move |_| stepped.send(()).unwrap()));
-        jobs.send(Entry { job: aside, deadline: past }).unwrap();
+        jobs.send(QueuedJob { job: aside, deadline: past }).unwrap();
         queue.wait(now);
         let refused = answers.iter_mut().map(|answer| matches!(answer.try_recv(), Ok(Err(_))));
         assert_eq!(refused.collect::<Vec<_>>(), [false, true, false, true, true]);

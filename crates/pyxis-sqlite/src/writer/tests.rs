@@ -16,13 +16,13 @@ fn writer() -> (Writer, Sender<std::io::Result<()>>) {
 fn writer_with(patience: Duration) -> (Writer, Sender<std::io::Result<()>>) {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
-    let mover = CheckpointWorker::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
+    let mover = CheckpointWorker::with_sync(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
     let (disk, words) = channel();
     let words = Mutex::new(words);
     let sync = move || words.lock().unwrap().recv().unwrap();
     let durable = WalSync::with_sync(Box::new(sync)).unwrap();
     let checkpoints =
-        Checkpoints::of(&mut connection, mover, durable.health_flag(), WalLimits::default()).unwrap();
+        Checkpoints::install(&mut connection, mover, durable.health_flag(), WalLimits::default()).unwrap();
     (Writer::start(connection, Arc::default(), checkpoints, durable, patience).unwrap(), disk)
 }
 
@@ -70,7 +70,7 @@ async fn the_next_transaction_sees_one_whose_commit_is_on_its_way() {
     let (writer, disk) = writer();
     let first = writer.begin(soon()).await.unwrap();
     assert_eq!(first.run(insert).await.unwrap(), 1);
-    let mut first = Box::pin(first.commit_ahead(|| ()).unwrap());
+    let mut first = Box::pin(first.commit_pipelined(|| ()).unwrap());
     let second = writer.begin(soon()).await.unwrap();
     tokio::select! {
         biased;
@@ -91,7 +91,7 @@ async fn a_job_is_refused_at_its_deadline_between_two_steps_that_leave_no_break(
     let (go_on, told) = channel();
     transaction.send(Command::Step(Box::new(move |_| told.recv().unwrap()))).unwrap();
     let (work, mut answer) = answering(insert);
-    writer.hand_over(Entry { job: Job::Work(work), deadline: Instant::now() }).unwrap();
+    writer.hand_over(QueuedJob { job: Job::Work(work), deadline: Instant::now() }).unwrap();
     // The answer is available before the first step ends.
     let next = transaction.run(move |_| Ok::<_, Error>(answer.try_recv()));
     let mut next = Box::pin(next);
@@ -113,7 +113,7 @@ async fn nothing_is_written_after_a_sync_that_failed() {
     assert!(matches!(writer.run(insert).await, Err(Error::Io(_))));
     assert!(writer.run_relaxed(insert).await.is_err());
     assert!(writer.begin(soon()).await.is_err());
-    assert!(writer.works().is_err());
+    assert!(writer.check_writable().is_err());
     writer.close();
 }
 
@@ -137,17 +137,17 @@ fn a_line_of_jobs_waits_for_another_process_once_and_not_one_after_another() {
     let mut transactions = Vec::new();
     for _ in 0..500 {
         let (work, answer) = answering(insert);
-        jobs.send(Entry { job: Job::Work(work), deadline }).unwrap();
+        jobs.send(QueuedJob { job: Job::Work(work), deadline }).unwrap();
         works.push(answer);
         let (asks, begun) = oneshot::channel();
-        jobs.send(Entry { job: Job::Begin(asks), deadline }).unwrap();
+        jobs.send(QueuedJob { job: Job::Begin(asks), deadline }).unwrap();
         transactions.push(begun);
     }
     drop(jobs);
-    let mover = CheckpointWorker::by(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
+    let mover = CheckpointWorker::with_sync(Connection::open_in_memory().unwrap(), Box::new(|| Ok(())));
     let durable = WalSync::with_sync(Box::new(|| Ok(()))).unwrap();
     let checkpoints =
-        Checkpoints::of(&mut connection, mover, durable.health_flag(), WalLimits::default()).unwrap();
+        Checkpoints::install(&mut connection, mover, durable.health_flag(), WalLimits::default()).unwrap();
     serve(connection, Arc::default(), checkpoints, durable, Queue::new(incoming, PATIENCE));
     assert!(works.iter_mut().all(|answer| matches!(answer.try_recv(), Ok(Err(Error::Busy)))));
     assert!(transactions.iter_mut().all(|answer| matches!(answer.try_recv(), Ok(Err(Error::Busy)))));

@@ -73,5 +73,5 @@ pub(super) fn ordered(query: SqlQuery, filter: &ApprovalFilter) -> SqlQuery {
         }
         beyond => query.push_if(after, beyond.map(|(_, txn)| txn)),
     };
-    query.then(order).limit(filter.limit)
+    query.append(order).limit(filter.limit)
 }

@@ -73,7 +73,7 @@ pub async fn agent_limit(
     // On SQLite a transaction has exclusive write access.
     let lock = if tx.is_sqlite() { "" } else { " FOR NO KEY UPDATE" };
     let query = sql("SELECT max_pending FROM agents WHERE workspace_id = $1 AND id = $2");
-    let query = query.bind(new.workspace).bind(new.agent).then(lock);
+    let query = query.bind(new.workspace).bind(new.agent).append(lock);
     let Some((max_pending,)) = tx.optional(query).await? else { return Ok(None) };
     let used = tx.optional(agent_query(new)).await?;
     Ok(used.and_then(|used| limits.of_agent(max_pending, used, new.bytes)))

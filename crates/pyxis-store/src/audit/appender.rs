@@ -24,15 +24,15 @@ const PATIENCE: Duration = Duration::from_millis(5);
 const GROUP: usize = 512;
 
 /// Record number, or `None` if the configuration had changed.
-type Answer = oneshot::Sender<Result<Option<i64>, StoreError>>;
+type AppendReply = oneshot::Sender<Result<Option<i64>, StoreError>>;
 
 /// A pending entry and its waiting caller.
-struct Entry {
+struct PendingAppend {
     /// Record to append. `None` only waits until everything before it is stored.
     record: Option<AuditRecord>,
     /// Configuration generation that the record depends on; `None` for any.
     generation: Option<i64>,
-    answer: Option<Answer>,
+    answer: Option<AppendReply>,
     /// Time at which the entry fails unless its commit has had its turn.
     deadline: Instant,
 }
@@ -42,7 +42,7 @@ struct Entry {
 /// Inside a transaction use [`append_in`](super::append_in). On SQLite the transaction holds the writer that this one
 /// needs, so awaiting [`Appender::append`] there would deadlock.
 #[derive(Clone)]
-pub struct Appender(Arc<Shared>);
+pub struct Appender(Arc<AppenderState>);
 
 impl std::fmt::Debug for Appender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -58,7 +58,7 @@ impl Appender {
             Backend::Sqlite(_) => 2,
             Backend::Postgres(_) => 1,
         };
-        Self(Arc::new(Shared {
+        Self(Arc::new(AppenderState {
             store,
             keys: Arc::new(keys),
             runtime: Handle::current(),
@@ -69,7 +69,7 @@ impl Appender {
 
     /// Appends a record. Returns its sequence number once it is durable.
     pub async fn append(&self, record: AuditRecord) -> Result<i64, StoreError> {
-        self.ask(Some(record), None).await?.ok_or(StoreError::Aborted)
+        self.enqueue(Some(record), None).await?.ok_or(StoreError::Aborted)
     }
 
     /// Appends only if the configuration is still at `generation` in the transaction that stores the record. A decision
@@ -79,10 +79,10 @@ impl Appender {
         record: AuditRecord,
         generation: i64,
     ) -> Result<Option<i64>, StoreError> {
-        self.ask(Some(record), Some(generation)).await
+        self.enqueue(Some(record), Some(generation)).await
     }
 
-    async fn ask(
+    async fn enqueue(
         &self,
         record: Option<AuditRecord>,
         generation: Option<i64>,
@@ -113,7 +113,7 @@ impl Appender {
 
     /// Waits until everything handed over before is stored.
     pub async fn flush(&self) -> Result<(), StoreError> {
-        self.ask(None, None).await.map(drop)
+        self.enqueue(None, None).await.map(drop)
     }
 
     /// Stores all waiting records. Later appends are refused.
@@ -123,25 +123,30 @@ impl Appender {
         done.await.map_err(|_| StoreError::unavailable(Closed))?.map(drop)
     }
 
-    fn entry(&self, record: Option<AuditRecord>, generation: Option<i64>, answer: Option<Answer>) -> Entry {
-        Entry { record, generation, answer, deadline: self.0.store.deadline() }
+    fn entry(
+        &self,
+        record: Option<AuditRecord>,
+        generation: Option<i64>,
+        answer: Option<AppendReply>,
+    ) -> PendingAppend {
+        PendingAppend { record, generation, answer, deadline: self.0.store.deadline() }
     }
 }
 
-struct Shared {
+struct AppenderState {
     store: Store,
     keys: Arc<AuditKeys>,
     runtime: Handle,
     /// Maximum concurrent commits. Each is stored after those that began before it.
     most: u32,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<AppendQueue>,
 }
 
 /// Entries waiting for a commit.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says something of its own")]
-struct Waiting {
-    entries: Vec<Entry>,
+struct AppendQueue {
+    entries: Vec<PendingAppend>,
     /// True if a caller awaits one of the entries.
     urgent: bool,
     /// True if a commit that will take them has not had its turn yet.
@@ -153,9 +158,9 @@ struct Waiting {
     closed: bool,
 }
 
-impl Waiting {
+impl AppendQueue {
     /// Takes the entries of the next commit.
-    fn take(&mut self) -> Vec<Entry> {
+    fn take(&mut self) -> Vec<PendingAppend> {
         self.due = false;
         let later = self.entries.split_off(self.entries.len().min(GROUP));
         self.urgent = !later.is_empty();
@@ -163,7 +168,7 @@ impl Waiting {
     }
 
     /// Takes the entries past their deadline. The rest waits for the next commit.
-    fn take_late(&mut self, now: Instant) -> Vec<Entry> {
+    fn take_late(&mut self, now: Instant) -> Vec<PendingAppend> {
         self.due = false;
         let (late, rest) =
             std::mem::take(&mut self.entries).into_iter().partition(|entry| entry.deadline <= now);
@@ -178,12 +183,12 @@ impl Waiting {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl AppenderState {
+    fn lock(&self) -> MutexGuard<'_, AppendQueue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hand_over(self: &Arc<Self>, entry: Entry, is_last: bool) -> Result<(), StoreError> {
+    fn hand_over(self: &Arc<Self>, entry: PendingAppend, is_last: bool) -> Result<(), StoreError> {
         let mut waiting = self.lock();
         if waiting.closed {
             return Err(StoreError::unavailable(Closed));
@@ -210,7 +215,7 @@ impl Shared {
     }
 
     /// Begins a commit if there are entries and capacity.
-    fn go_on(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>) {
+    fn go_on(self: &Arc<Self>, mut waiting: MutexGuard<'_, AppendQueue>) {
         if !waiting.urgent || waiting.due || waiting.commits >= self.most {
             return;
         }
@@ -229,9 +234,9 @@ type Numbers = Vec<Option<i64>>;
 /// A commit in progress.
 #[derive(Clone)]
 struct Commit {
-    shared: Arc<Shared>,
+    shared: Arc<AppenderState>,
     /// Channels of the entries taken. Shared by the worker and by the code that reports the result.
-    answers: Arc<Mutex<Vec<Option<Answer>>>>,
+    answers: Arc<Mutex<Vec<Option<AppendReply>>>>,
     /// Deadline of the oldest entry.
     deadline: Instant,
 }
@@ -256,7 +261,7 @@ impl Commit {
     fn begin(&self) -> Vec<(Option<AuditRecord>, Option<i64>)> {
         let entries = self.shared.lock().take();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let split = |entry: Entry| {
+        let split = |entry: PendingAppend| {
             answers.push(entry.answer);
             (entry.record, entry.generation)
         };
@@ -302,7 +307,7 @@ impl Commit {
         waiting.commits -= 1;
         self.shared.go_on(waiting);
         // Answered from a runtime task, so that a runtime thread wakes the callers, and not one by one from outside.
-        drop(self.shared.runtime.spawn(async move { tell(answers, outcome) }));
+        drop(self.shared.runtime.spawn(async move { send_replies(answers, outcome) }));
     }
 }
 
@@ -348,7 +353,7 @@ fn number(numbers: &mut [Option<i64>], first: i64) {
 }
 
 /// Callers that stopped waiting are ignored.
-fn tell(answers: Vec<Option<Answer>>, outcome: Result<Numbers, StoreError>) {
+fn send_replies(answers: Vec<Option<AppendReply>>, outcome: Result<Numbers, StoreError>) {
     match outcome {
         Ok(numbers) => {
             for (answer, number) in answers.into_iter().zip(numbers) {

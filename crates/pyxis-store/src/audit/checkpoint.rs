@@ -127,7 +127,7 @@ pub async fn newest(executor: impl Executor) -> Result<i64, StoreError> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct CheckpointLine {
     seq: i64,
     mac: String,
     signed_at: UnixMillis,
@@ -136,7 +136,7 @@ struct Line {
 
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = Line {
+        let line = CheckpointLine {
             seq: self.seq,
             mac: hex::encode(&self.mac),
             signed_at: self.signed_at,
@@ -150,7 +150,7 @@ impl FromStr for Checkpoint {
     type Err = CheckpointError;
 
     fn from_str(text: &str) -> Result<Self, CheckpointError> {
-        let line: Line = serde_json::from_str(text.trim()).map_err(|_| CheckpointError)?;
+        let line: CheckpointLine = serde_json::from_str(text.trim()).map_err(|_| CheckpointError)?;
         Ok(Self {
             seq: line.seq,
             mac: unhex(&line.mac).ok_or(CheckpointError)?,

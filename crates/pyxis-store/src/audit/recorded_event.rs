@@ -16,7 +16,7 @@ impl RecordedEvent {
     }
 
     /// The text in the store.
-    pub(super) fn stored(&self) -> &str {
+    pub(super) fn as_stored(&self) -> &str {
         &self.0
     }
 
@@ -26,13 +26,13 @@ impl RecordedEvent {
     }
 
     /// The event, unless a newer version wrote it.
-    pub fn known(&self) -> Option<AuditEvent> {
+    pub fn as_known(&self) -> Option<AuditEvent> {
         AuditEvent::from_name(&self.0)
     }
 
     /// The event's present name, or the stored text of an unknown event.
     pub fn name(&self) -> &str {
-        match self.known() {
+        match self.as_known() {
             Some(event) => event.as_str(),
             None => &self.0,
         }
@@ -41,12 +41,12 @@ impl RecordedEvent {
 
 impl From<AuditEvent> for RecordedEvent {
     fn from(event: AuditEvent) -> Self {
-        Self(Cow::Borrowed(event.stored()))
+        Self(Cow::Borrowed(event.stored_kind()))
     }
 }
 
 impl PartialEq<AuditEvent> for RecordedEvent {
     fn eq(&self, event: &AuditEvent) -> bool {
-        self.known() == Some(*event)
+        self.as_known() == Some(*event)
     }
 }

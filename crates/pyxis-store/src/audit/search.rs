@@ -1,7 +1,7 @@
 //! Queries on the log.
 //!
 //! Every query for a workspace includes `kind <> 'outcome'`, because the index covers only those rows. `kind` holds the
-//! first name of each event ([`AuditEvent::stored`]).
+//! first name of each event ([`AuditEvent::stored_kind`]).
 
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
@@ -88,7 +88,7 @@ pub async fn search(
          AND o.workspace_id = r.workspace_id WHERE r.workspace_id = $1 AND r.kind <> 'outcome'"
     ))
     .bind(workspace)
-    .and_in(executor.engine(), "r.kind", filter.events.iter().map(|event| event.stored()))
+    .and_in(executor.engine(), "r.kind", filter.events.iter().map(|event| event.stored_kind()))
     .push_if(" AND r.actor = ?", filter.actor.as_ref())
     .push_if(" AND r.credential = ?", filter.credential.as_ref())
     .push_if(" AND r.decision = ?", filter.decision.as_ref())
@@ -99,7 +99,7 @@ pub async fn search(
     .push_if(" AND r.at >= ?", filter.from)
     .push_if(" AND r.at < ?", filter.to)
     .push_if(beyond, filter.beyond_seq)
-    .then(order)
+    .append(order)
     .limit(if filter.limit == 0 { DEFAULT_LIMIT } else { filter.limit });
     executor.all(query).await
 }
@@ -198,7 +198,7 @@ pub async fn entries(
     ))
     .bind(after_seq)
     .push_if(" AND r.workspace_id = ?", workspace)
-    .then(" ORDER BY r.seq")
+    .append(" ORDER BY r.seq")
     .limit(limit);
     executor.all(query).await
 }
@@ -213,7 +213,7 @@ pub async fn stream(
     let query = sql(concat!("SELECT ", audit_columns!("r"), " FROM audit_records r WHERE r.seq >= $1"))
         .bind(from_seq)
         .push_if(" AND r.workspace_id = ?", workspace)
-        .then(" ORDER BY r.seq")
+        .append(" ORDER BY r.seq")
         .limit(limit);
     executor.all(query).await
 }
@@ -224,8 +224,9 @@ pub async fn head_seq(executor: impl Executor) -> Result<i64, StoreError> {
     Ok(head.map_or(0, |(seq,)| seq))
 }
 
-/// Records `after < seq <= through` of requests that were sent and have no outcome, oldest first: those that no person was
-/// asked about, and WebSockets, whose approval ends when they open. With `node`, only those whose detail names it.
+/// Records `after < seq <= through` of requests that were sent and have no outcome, oldest first. These are those
+/// that no person was asked about, and WebSockets, whose approval ends when they open. With `node`, only those
+/// whose detail names it.
 pub async fn sent_without_outcome(
     executor: impl Executor,
     after: i64,
@@ -244,6 +245,6 @@ pub async fn sent_without_outcome(
     .bind(after)
     .bind(through)
     .push_if(" AND r.detail LIKE ?", of_node)
-    .then(" ORDER BY r.seq");
+    .append(" ORDER BY r.seq");
     executor.all(query).await
 }

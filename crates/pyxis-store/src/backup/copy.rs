@@ -26,7 +26,7 @@ enum Kind {
 
 impl Kind {
     /// Value kind of a column type as declared in either engine.
-    fn of(declared: &str) -> Option<Self> {
+    fn from_declared(declared: &str) -> Option<Self> {
         Some(match declared {
             "INTEGER" | "BIGINT" | "bigint" => Self::Int,
             "TEXT" | "text" => Self::Text,
@@ -54,7 +54,7 @@ struct Table {
 }
 
 impl Table {
-    async fn of(tx: &mut Tx, name: &'static str) -> Result<Self, StoreError> {
+    async fn describe(tx: &mut Tx, name: &'static str) -> Result<Self, StoreError> {
         let query = if tx.is_sqlite() {
             sql("SELECT name, type FROM pragma_table_info($1) ORDER BY cid")
         } else {
@@ -62,7 +62,8 @@ impl Table {
                  WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position")
         };
         let found: Vec<(String, String)> = tx.all(query.bind(name)).await?;
-        let columns = found.into_iter().map(|(column, declared)| Some((column, Kind::of(&declared)?)));
+        let columns =
+            found.into_iter().map(|(column, declared)| Some((column, Kind::from_declared(&declared)?)));
         let columns = columns.collect::<Option<_>>();
         let columns =
             columns.ok_or_else(|| StoreError::Backup(format!("{name} has a column of unknown type")))?;
@@ -153,7 +154,7 @@ pub(super) async fn from_postgres(
 ) -> Result<(), StoreError> {
     let mut sink = Sink { tx, done: 0, progress };
     for name in TABLES {
-        let table = Table::of(sink.tx, name).await?;
+        let table = Table::describe(sink.tx, name).await?;
         let none: [i64; 0] = [];
         let rows = source.answer(source.client()?.query_raw(&table.select(), none)).await?;
         pin_mut!(rows);
@@ -177,7 +178,7 @@ pub(super) async fn from_sqlite(
 ) -> Result<(), StoreError> {
     let mut sink = Sink { tx, done: 0, progress };
     for name in TABLES {
-        let table = Table::of(sink.tx, name).await?;
+        let table = Table::describe(sink.tx, name).await?;
         let (batches, mut waiting) = mpsc::channel(1);
         let (file, wanted) = (path.to_owned(), table.clone());
         let reader = tokio::task::spawn_blocking(move || read_table(&file, &wanted, &batches));

@@ -17,8 +17,9 @@ const ATTEMPTS: usize = 8;
 /// its name.
 pub(super) struct Partial {
     path: PathBuf,
-    /// Locked while this backup runs, so that a later one can tell it from what a killed one left. SQLite uses locks of
-    /// another kind on the same file and loses them when any descriptor is closed, so this one stays open to the end.
+    /// Locked while this backup runs, so that a later one can tell it from what a killed one left. SQLite uses
+    /// locks of another kind on the same file and loses them when any descriptor is closed. So this one stays open
+    /// to the end.
     file: File,
 }
 

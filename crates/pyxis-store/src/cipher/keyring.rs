@@ -89,7 +89,7 @@ impl Keyring {
 
     /// Opens a value that was sealed for the same row.
     pub fn open(&self, aad: &Aad, sealed: &Sealed) -> Result<SecretBytes, CipherError> {
-        let parts = Parts::of(sealed)?;
+        let parts = Parts::parse(sealed)?;
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         keys.seal.get(&parts.number).ok_or(CipherError::UnknownKey(parts.number))?.open(aad, &parts)
     }
@@ -156,7 +156,7 @@ impl Keyring {
 
 impl WrappedKey {
     fn unwrap_with(&self, master: &MasterKey) -> Result<CipherKey, CipherError> {
-        let parts = Parts::of(&self.wrapped)?;
+        let parts = Parts::parse(&self.wrapped)?;
         let opened = master.0.open(&wrapping(self.number, self.purpose), &parts);
         let bytes = opened.map_err(|_| CipherError::WrongMasterKey)?;
         CipherKey::from_bytes(&bytes).ok_or(CipherError::Malformed)

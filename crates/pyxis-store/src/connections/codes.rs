@@ -64,7 +64,7 @@ pub async fn find(
 }
 
 /// Uses a code up. At most one of several callers gets true, and none after it expired.
-pub async fn take(
+pub async fn consume(
     executor: impl Executor,
     workspace: WorkspaceId,
     code_hash: &str,

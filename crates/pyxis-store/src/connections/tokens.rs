@@ -82,7 +82,7 @@ pub async fn holder(
 }
 
 /// Deletes a refresh token for its one use. At most one of several callers gets true, and none after it expired.
-pub async fn take(
+pub async fn consume(
     executor: impl Executor,
     workspace: WorkspaceId,
     token_hash: &str,

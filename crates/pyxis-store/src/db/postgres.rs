@@ -102,37 +102,39 @@ impl Database {
     /// A point read.
     pub(super) async fn optional<T: FromRow>(&self, query: &SqlQuery) -> Result<Option<T>, StoreError> {
         if is_long() {
-            return self.alone(&self.pool, Closing::Read, async |loan| optional(loan, query).await).await;
+            return self
+                .run_exclusive(&self.pool, Closing::Read, async |loan| optional(loan, query).await)
+                .await;
         }
         self.shared.read(async |client| first(&rows(&self.server, client, query).await?)).await
     }
 
     pub(super) async fn all<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
-        self.alone(&self.pool, Closing::Read, async |loan| all(loan, query).await).await
+        self.run_exclusive(&self.pool, Closing::Read, async |loan| all(loan, query).await).await
     }
 
     /// A write with RETURNING.
     pub(super) async fn returning<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
         let pool = if query.relaxed { &self.relaxed } else { &self.pool };
-        let outcome = self.alone(pool, Closing::Commit, async |loan| all(loan, query).await).await;
+        let outcome = self.run_exclusive(pool, Closing::Commit, async |loan| all(loan, query).await).await;
         self.commits.fetch_add(1, Ordering::Release);
         outcome
     }
 
     /// See [`SqlQuery::relaxed`].
     async fn all_relaxed<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
-        self.alone(&self.relaxed, Closing::Read, async |loan| all(loan, query).await).await
+        self.run_exclusive(&self.relaxed, Closing::Read, async |loan| all(loan, query).await).await
     }
 
     pub(super) async fn execute(&self, query: &SqlQuery) -> Result<u64, StoreError> {
         let run = async |loan: &PooledConnection| execute(loan, &query.text, &query.params).await;
-        let outcome = self.alone(&self.pool, Closing::Commit, run).await;
+        let outcome = self.run_exclusive(&self.pool, Closing::Commit, run).await;
         self.commits.fetch_add(1, Ordering::Release);
         outcome
     }
 
     /// Runs one statement on an exclusive connection. Time spent waiting for the connection reduces the lock timeout.
-    async fn alone<T>(
+    async fn run_exclusive<T>(
         &self,
         pool: &Pool,
         closing: Closing,
@@ -141,7 +143,7 @@ impl Database {
         let deadline = Instant::now() + self.server.limits.patience;
         let client = self.server.client(pool).await?;
         let loan = PooledConnection::new(client, Arc::clone(&self.server), closing);
-        let left = self.left(deadline);
+        let left = self.remaining_timeout(deadline);
         if left.is_none() && !is_long() {
             let outcome = run(&loan).await;
             // A failed one is only given back if the connection still works.
@@ -159,7 +161,7 @@ impl Database {
     }
 
     /// Remaining lock timeout, unless it nearly equals the default of each connection.
-    fn left(&self, deadline: Instant) -> Option<Duration> {
+    fn remaining_timeout(&self, deadline: Instant) -> Option<Duration> {
         let patience = self.server.limits.patience;
         let left = deadline.saturating_duration_since(Instant::now());
         (left + LONG < patience || left > patience).then_some(left)
@@ -172,7 +174,7 @@ impl Database {
         // From here on a drop rolls back, even while BEGIN is in progress.
         let loan = PooledConnection::new(client, Arc::clone(&self.server), Closing::Transaction);
         let transaction = Transaction { loan, commits: Arc::clone(&self.commits) };
-        transaction.begin(self.left(deadline)).await?;
+        transaction.begin(self.remaining_timeout(deadline)).await?;
         Ok(transaction)
     }
 }

@@ -108,7 +108,7 @@ impl SqlQuery {
         for number in first + 1..=self.params.len() {
             let _ = write!(self.text.to_mut(), ", ${number}");
         }
-        self.then(")")
+        self.append(")")
     }
 
     fn and_in_json(mut self, column: &'static str, values: Vec<Value>, kind: &Value) -> Self {
@@ -143,7 +143,7 @@ impl SqlQuery {
             // Writing to a String does not fail.
             let _ = write!(self.text.to_mut(), "{start}{expression}{operator}${number}{end}");
         }
-        self.then(")")
+        self.append(")")
     }
 
     /// The query of `columns` for literal text from ` FROM` on. The columns have no parameters.
@@ -154,7 +154,7 @@ impl SqlQuery {
 
     /// Appends literal text after a filter.
     #[must_use]
-    pub fn then(mut self, text: &'static str) -> Self {
+    pub fn append(mut self, text: &'static str) -> Self {
         self.text.to_mut().push_str(text);
         self
     }

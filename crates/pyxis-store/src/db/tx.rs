@@ -70,7 +70,7 @@ impl Tx {
         }
         match self.engine {
             Engine::Sqlite(transaction) => {
-                let durable = transaction.commit_ahead(announcing(self.events, self.bus))?;
+                let durable = transaction.commit_pipelined(announcing(self.events, self.bus))?;
                 Ok(Box::pin(async { Ok(durable.await?) }))
             }
             Engine::Postgres(transaction) => {

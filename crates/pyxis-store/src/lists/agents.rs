@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::agents::{AgentRow, agent_columns};
 
 item! {
@@ -46,8 +46,8 @@ impl AgentItem {
 }
 
 /// Agents of a workspace. `hour_start` is the start of the current hour.
-pub fn agents(workspace: WorkspaceId, hour_start: UnixMillis) -> List<AgentItem> {
-    List::new(
+pub fn agents(workspace: WorkspaceId, hour_start: UnixMillis) -> ListSpec<AgentItem> {
+    ListSpec::new(
         concat!(agent_columns!(), ", coalesce(used, 0), ", credential_names!()),
         " FROM agents LEFT JOIN (SELECT agent_id, count AS used FROM rate_windows WHERE window_start_at = $1) \
          AS counted ON counted.agent_id = agents.id WHERE workspace_id = $2",

@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, WorkspaceId};
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::api_keys::{ApiKeyRow, key_columns};
 use crate::history_requests::{HistoryRequestRow, history_request_columns};
 
@@ -41,8 +41,8 @@ impl ApiKeyItem {
 }
 
 /// API keys of a workspace. `window_start` is the start of the current window.
-pub fn api_keys(workspace: WorkspaceId, window_start: UnixMillis) -> List<ApiKeyItem> {
-    List::new(
+pub fn api_keys(workspace: WorkspaceId, window_start: UnixMillis) -> ListSpec<ApiKeyItem> {
+    ListSpec::new(
         concat!(key_columns!(), ", coalesce(used, 0)"),
         " FROM api_keys LEFT JOIN (SELECT api_key_id, admitted AS used FROM usage_windows \
          WHERE surface = 'stamps' AND window_start_at = $1) AS counted ON counted.api_key_id = api_keys.id \
@@ -87,8 +87,8 @@ impl HistoryRequestItem {
 
 /// Requests for access to history in a workspace, decided or not, newest first unless sorted; only those of `key`, if
 /// one is named.
-pub fn history_requests(workspace: WorkspaceId, key: Option<ApiKeyId>) -> List<HistoryRequestItem> {
-    List::new(
+pub fn history_requests(workspace: WorkspaceId, key: Option<ApiKeyId>) -> ListSpec<HistoryRequestItem> {
+    ListSpec::new(
         concat!(history_request_columns!(), ", ", key_name!()),
         " FROM history_requests WHERE workspace_id = $1",
         &[key_name!(), "use_case", "requested_by"],

@@ -3,7 +3,7 @@
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::Engine;
 use crate::credentials::{CredentialRow, credential_columns};
 
@@ -47,8 +47,8 @@ pub fn credentials(
     engine: Engine,
     workspace: WorkspaceId,
     among: Option<Vec<CredentialId>>,
-) -> List<CredentialItem> {
-    List::new(
+) -> ListSpec<CredentialItem> {
+    ListSpec::new(
         concat!(
             credential_columns!(),
             ", ",

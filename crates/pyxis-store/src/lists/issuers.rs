@@ -2,7 +2,7 @@
 
 use pyxis_core::id::WorkspaceId;
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::issuers::{IssuerRow, issuer_columns};
 
 impl IssuerRow {
@@ -15,8 +15,8 @@ impl IssuerRow {
 }
 
 /// Issuers that a workspace trusts.
-pub fn issuers(workspace: WorkspaceId) -> List<IssuerRow> {
-    List::new(
+pub fn issuers(workspace: WorkspaceId) -> ListSpec<IssuerRow> {
+    ListSpec::new(
         issuer_columns!(),
         " FROM issuers WHERE workspace_id = $1",
         &["name", "did"],

@@ -2,7 +2,7 @@
 
 use pyxis_core::id::WorkspaceId;
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::chat_messages::{ChatMessageRow, chat_message_columns};
 
 impl ChatMessageRow {
@@ -19,8 +19,8 @@ impl ChatMessageRow {
 }
 
 /// Messages of a workspace that could not be shown as desired, newest first unless sorted.
-pub fn failing_messages(workspace: WorkspaceId) -> List<ChatMessageRow> {
-    List::new(
+pub fn failing_messages(workspace: WorkspaceId) -> ListSpec<ChatMessageRow> {
+    ListSpec::new(
         chat_message_columns!(),
         " FROM chat_messages WHERE workspace_id = $1 AND error IS NOT NULL",
         &["platform", "chat", "txn_id", "error"],

@@ -1,6 +1,6 @@
 //! The list of suspected groups.
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::StoreError;
 use crate::db::{FromRow, Row};
 
@@ -20,8 +20,8 @@ impl FromRow for GroupItem {
 }
 
 /// Suspected groups in their order. A search looks at the whole document.
-pub fn suspect_groups() -> List<GroupItem> {
-    List::new(
+pub fn suspect_groups() -> ListSpec<GroupItem> {
+    ListSpec::new(
         "document",
         " FROM suspect_groups WHERE TRUE",
         &["document"],

@@ -2,7 +2,7 @@
 
 use pyxis_core::id::{UserId, WorkspaceId};
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::StoreError;
 use crate::db::{FromRow, Row};
 use crate::users::{UserRow, user_columns};
@@ -38,8 +38,8 @@ impl PersonItem {
 }
 
 /// Everyone in a workspace.
-pub fn people(workspace: WorkspaceId) -> List<PersonItem> {
-    List::new(
+pub fn people(workspace: WorkspaceId) -> ListSpec<PersonItem> {
+    ListSpec::new(
         concat!(user_columns!(), ", ", rights_count!()),
         " FROM users WHERE workspace_id = $1",
         &["email"],
@@ -72,8 +72,8 @@ impl FromRow for RightItem {
 }
 
 /// Rights of a member. A search looks at the credential's name.
-pub fn rights(workspace: WorkspaceId, user: UserId) -> List<RightItem> {
-    List::new(
+pub fn rights(workspace: WorkspaceId, user: UserId) -> ListSpec<RightItem> {
+    ListSpec::new(
         "credentials.name, can_approve, can_edit_policy",
         " FROM member_rights JOIN credentials ON credentials.id = member_rights.credential_id \
          WHERE member_rights.workspace_id = $1 AND member_rights.user_id = $2",

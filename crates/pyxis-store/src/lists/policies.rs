@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{StagedPolicyId, UserId, WorkspaceId};
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::StoreError;
 use crate::db::{FromRow, Row};
 use crate::grants::{GrantRow, grant_columns};
@@ -59,8 +59,8 @@ impl GrantItem {
 }
 
 /// Active grants of a workspace, newest first unless sorted.
-pub fn grants(workspace: WorkspaceId, now: UnixMillis) -> List<GrantItem> {
-    List::new(
+pub fn grants(workspace: WorkspaceId, now: UnixMillis) -> ListSpec<GrantItem> {
+    ListSpec::new(
         concat!(grant_columns!(), ", ", credential_name!(), ", ", agent_name!()),
         " FROM grants WHERE workspace_id = $1 AND ended_at IS NULL AND expires_at > $2",
         &[
@@ -112,8 +112,12 @@ impl StagedItem {
 }
 
 /// Proposed policies that have not expired, newest first unless sorted; only those of `user`, if one is named.
-pub fn staged_policies(workspace: WorkspaceId, user: Option<UserId>, now: UnixMillis) -> List<StagedItem> {
-    let list = List::new(
+pub fn staged_policies(
+    workspace: WorkspaceId,
+    user: Option<UserId>,
+    now: UnixMillis,
+) -> ListSpec<StagedItem> {
+    let list = ListSpec::new(
         "staged_policies.id, credentials.name, users.email, staged_policies.created_at",
         " FROM staged_policies JOIN credentials ON credentials.id = staged_policies.credential_id \
          JOIN users ON users.id = staged_policies.user_id \

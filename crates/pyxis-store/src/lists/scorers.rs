@@ -3,7 +3,7 @@
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::WorkspaceId;
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::scorers::{ScorerRow, scorer_columns};
 
 item! {
@@ -55,8 +55,8 @@ impl ScorerItem {
 }
 
 /// Scorers of a workspace.
-pub fn scorers(workspace: WorkspaceId) -> List<ScorerItem> {
-    List::new(
+pub fn scorers(workspace: WorkspaceId) -> ListSpec<ScorerItem> {
+    ListSpec::new(
         concat!(scorer_columns!(), ", ", stamps!(), ", ", sum!(), ", ", scored!()),
         " FROM scorers WHERE workspace_id = $1 AND revision > 0",
         &["name", "CAST(id AS TEXT)"],

@@ -59,7 +59,7 @@ impl Contains for SqlQuery {
         }
         // Neither engine stores a NUL, or accepts it as a value.
         if text.contains('\0') || text.chars().nth(LONGEST).is_some() {
-            return self.clone().then(" AND FALSE");
+            return self.clone().append(" AND FALSE");
         }
         let (operator, pattern, end) = match engine {
             Engine::Postgres => (" ~ ", regex(text), ""),

@@ -2,7 +2,7 @@
 
 use pyxis_core::id::WorkspaceId;
 
-use super::{Direction, List, SortKey};
+use super::{Direction, ListSpec, SortKey};
 use crate::webhooks::{WebhookRow, webhook_columns};
 
 item! {
@@ -48,8 +48,8 @@ impl WebhookItem {
 }
 
 /// Endpoints of a workspace.
-pub fn webhooks(workspace: WorkspaceId) -> List<WebhookItem> {
-    List::new(
+pub fn webhooks(workspace: WorkspaceId) -> ListSpec<WebhookItem> {
+    ListSpec::new(
         concat!(
             webhook_columns!(),
             ", ",

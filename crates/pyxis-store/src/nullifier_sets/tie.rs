@@ -78,8 +78,8 @@ fn root(parents: &mut [usize], mut place: usize) -> usize {
     place
 }
 
-/// Stores the merged groups and puts them into `sets`. The smaller sets join the largest one, so that a nullifier
-/// changes its set only a few times, however many sets are joined one after the other.
+/// Stores the merged groups and puts them into `sets`. The smaller sets join the largest one. So a nullifier
+/// changes its set only a few times, however many sets are joined.
 async fn store(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -111,7 +111,7 @@ async fn store(
                 }
                 None => {
                     set.size += 1;
-                    let hash = NullifierHash::of(workspace, [name])[0];
+                    let hash = NullifierHash::hash_all(workspace, [name])[0];
                     changes.tied.push(vec![hash.0.bind(), set.id.bind()]);
                 }
             }
@@ -215,7 +215,7 @@ async fn merge_claims(
         }
         let Some(kept) = kept else { continue };
         let taken = claims.contains(&kept)
-            || claims::take(tx, workspace, scorer, now, std::slice::from_ref(&kept)).await?;
+            || claims::claim_or_extend(tx, workspace, scorer, now, std::slice::from_ref(&kept)).await?;
         if !taken {
             return Ok(false);
         }

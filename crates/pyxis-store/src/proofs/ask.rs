@@ -108,6 +108,6 @@ pub async fn known_of(
         .bind(question.kind)
         .bind(question.height)
         .and_in(engine, "subject", subjects)
-        .then(" ORDER BY from_height, id");
+        .append(" ORDER BY from_height, id");
     executor.all(query).await
 }

@@ -27,7 +27,7 @@ pub async fn list(executor: impl Executor, filter: &Filter, limit: u32) -> Resul
         .push_if(" AND network = ?", filter.network.as_ref())
         .push_if(" AND kind = ?", filter.kind)
         .push_if(" AND subject = ?", filter.subject)
-        .then(" ORDER BY id DESC")
+        .append(" ORDER BY id DESC")
         .limit(limit);
     executor.all(query).await
 }

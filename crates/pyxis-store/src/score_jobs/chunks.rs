@@ -17,7 +17,7 @@ const DELETED_TOGETHER: i64 = 64;
 struct Packed(Vec<u8>);
 
 impl Packed {
-    fn of(document: &str) -> Self {
+    fn pack(document: &str) -> Self {
         Self(compress_prepend_size(document.as_bytes()))
     }
 
@@ -123,7 +123,7 @@ pub async fn append(
     if tx.execute(query.bind(rows).bind(now.plus(HOLD)).bind(id).bind(holder)).await? == 0 {
         return Ok(false);
     }
-    let row = |chunk: &NewChunk| vec![id.bind(), chunk.number.bind(), Packed::of(&chunk.input).bind()];
+    let row = |chunk: &NewChunk| vec![id.bind(), chunk.number.bind(), Packed::pack(&chunk.input).bind()];
     let rows: Rows = chunks.iter().map(row).collect();
     tx.execute_each(
         "INSERT INTO score_job_chunks (job_id, number, state, scored, failed, retryable, input) \
@@ -163,7 +163,7 @@ pub async fn commit_chunk(
     .bind(done.totals.scored)
     .bind(done.totals.failed)
     .bind(done.totals.retryable)
-    .bind(Packed::of(&done.result))
+    .bind(Packed::pack(&done.result))
     .bind(id)
     .bind(done.number);
     if tx.execute(query).await? == 0 {

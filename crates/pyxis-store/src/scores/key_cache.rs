@@ -51,9 +51,9 @@ impl From<&ScorerRow> for ScorerHead {
 
 /// Recently read keys and scorers.
 #[derive(Default)]
-pub(crate) struct KeyCache(Mutex<Vec<Known>>);
+pub(crate) struct KeyCache(Mutex<Vec<CachedEntry>>);
 
-struct Known {
+struct CachedEntry {
     key_hash: String,
     scorer: ScorerId,
     head: CachedKey,
@@ -84,7 +84,7 @@ impl CacheStamp {
 impl KeyCache {
     pub(super) fn find(&self, key_hash: &str, scorer: ScorerId, now: CacheStamp) -> Option<CachedKey> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = |known: &&Known| known.scorer == scorer && known.key_hash == key_hash;
+        let wanted = |known: &&CachedEntry| known.scorer == scorer && known.key_hash == key_hash;
         all.iter().find(wanted).filter(|known| known.read.is_as_good_as(now)).map(|known| known.head.clone())
     }
 
@@ -95,7 +95,7 @@ impl KeyCache {
             known.read.is_as_good_as(read) && (known.scorer != scorer || known.key_hash != key_hash)
         });
         if all.len() < MOST {
-            all.push(Known { key_hash: key_hash.to_owned(), scorer, head, read });
+            all.push(CachedEntry { key_hash: key_hash.to_owned(), scorer, head, read });
         }
     }
 }

@@ -60,9 +60,9 @@ pub async fn look_up(
     address: EvmAddress,
 ) -> Result<Option<Lookup>, StoreError> {
     let now = CacheStamp { commits: store.backend().commits(), at: Instant::now() };
-    if let Some(CachedKey { key, scorer }) = store.heads().find(key_hash, scorer_id, now) {
+    if let Some(CachedKey { key, scorer }) = store.key_cache().find(key_hash, scorer_id, now) {
         let stored = match scorer {
-            Some(_) => stored(store, scorer_id, address).await?,
+            Some(_) => read_stored(store, scorer_id, address).await?,
             None => None,
         };
         // If another process has already scored with terms that are new here, both are read again.
@@ -73,12 +73,16 @@ pub async fn look_up(
     }
     let found: Option<Lookup> = store.optional(query(key_hash, scorer_id, address)).await?;
     if let Some(Lookup { key, scorer, .. }) = &found {
-        store.heads().remember(key_hash, scorer_id, CachedKey { key: key.clone(), scorer: *scorer }, now);
+        store.key_cache().remember(key_hash, scorer_id, CachedKey { key: key.clone(), scorer: *scorer }, now);
     }
     Ok(found)
 }
 
-async fn stored(store: &Store, scorer: ScorerId, address: EvmAddress) -> Result<Option<Stored>, StoreError> {
+async fn read_stored(
+    store: &Store,
+    scorer: ScorerId,
+    address: EvmAddress,
+) -> Result<Option<Stored>, StoreError> {
     if store.engine() == Engine::Sqlite {
         let found: Option<Stored> = store.optional(in_place_query(scorer, address).relaxed()).await?;
         if found.is_some() {

@@ -1,8 +1,8 @@
 //! Hints about the place of a score in SQLite's table.
 //!
-//! A table is a tree by row id. If the row id follows from the query, a read descends only that tree. It avoids the
-//! index, whose page for an address is as rarely cached as that of the row. The row id is only a hint: reads check
-//! that they found the right row, and fall back on the index if another row took the place.
+//! A table is a tree by row id. If the row id follows from the query, a read descends only that tree. It avoids
+//! the index, whose page for an address is as rarely cached as that of the row. The row id is only a hint. Reads
+//! check that they found the right row, and fall back on the index if another row took the place.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::id::ScorerId;

@@ -20,7 +20,7 @@ pub async fn addresses(
         .bind(workspace)
         .bind(scorer)
         .push_if(" AND address > ?", after)
-        .then(" ORDER BY address")
+        .append(" ORDER BY address")
         .limit(limit);
     let found = executor.all(query).await?;
     Ok(found.into_iter().map(|(address,)| address).collect())
@@ -54,7 +54,7 @@ pub async fn stale(
     .bind(scorer)
     .bind(now)
     .push_if(" AND address > ?", after)
-    .then(" ORDER BY address")
+    .append(" ORDER BY address")
     .limit(limit);
     let found = executor.all(query).await?;
     Ok(found.into_iter().map(|(address,)| address).collect())

@@ -27,13 +27,13 @@ struct PreparedRows {
 impl BulkInsert {
     /// Prepares Stamps. Each address and name, and each digest, must occur only once. None of the addresses may be
     /// known at insertion, which [`Self::leave_out`] ensures; digests are not checked otherwise.
-    pub fn of(workspace: WorkspaceId, new: Vec<NewStamp>, now: UnixMillis) -> Self {
+    pub fn prepare(workspace: WorkspaceId, new: Vec<NewStamp>, now: UnixMillis) -> Self {
         // In address order, the order in which everyone locks them.
         let addresses: BTreeSet<EvmAddress> = new.iter().map(|stamp| stamp.address).collect();
         let holder = |address: EvmAddress| (address, vec![workspace.bind(), address.bind(), now.bind()]);
         Self {
             holders: addresses.into_iter().map(holder).collect(),
-            stamps: new.into_iter().map(|stamp| PreparedRows::of(workspace, stamp)).collect(),
+            stamps: new.into_iter().map(|stamp| PreparedRows::prepare(workspace, stamp)).collect(),
         }
     }
 
@@ -45,10 +45,10 @@ impl BulkInsert {
 }
 
 impl PreparedRows {
-    fn of(workspace: WorkspaceId, stamp: NewStamp) -> Self {
+    fn prepare(workspace: WorkspaceId, stamp: NewStamp) -> Self {
         Self {
             address: stamp.address,
-            packed: Packed::of(&stamp.credential),
+            packed: Packed::pack(&stamp.credential),
             columns: vec![
                 workspace.bind(),
                 stamp.address.bind(),

@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 64 * 1024;
 pub(super) struct Packed(Vec<u8>);
 
 impl Packed {
-    pub(super) fn of(credential: &str) -> Self {
+    pub(super) fn pack(credential: &str) -> Self {
         debug_assert!(credential.len() <= MAX_BYTES, "too long to be read again");
         let mut bytes = compress_prepend_size_with_dict(credential.as_bytes(), FORMS.as_bytes());
         bytes.push(NUMBER);

@@ -66,7 +66,7 @@ pub async fn live_of_many(
             .bind(workspace)
             .bind(now)
             .and_in(engine, "address", addresses)
-            .then(" ORDER BY address, provider");
+            .append(" ORDER BY address, provider");
     let rows = executor.all(query).await?;
     Ok(rows.into_iter().filter_map(|Attempt(row)| row.ok()).collect())
 }

@@ -20,7 +20,10 @@ pub struct NullifierHash(pub(crate) [u8; 16]);
 
 impl NullifierHash {
     /// Hashes of the given nullifiers, in order.
-    pub fn of<'a>(workspace: WorkspaceId, nullifiers: impl IntoIterator<Item = &'a Nullifier>) -> Vec<Self> {
+    pub fn hash_all<'a>(
+        workspace: WorkspaceId,
+        nullifiers: impl IntoIterator<Item = &'a Nullifier>,
+    ) -> Vec<Self> {
         let of_workspace = Sha256::new_with_prefix(workspace.to_string());
         let hash = |nullifier: &Nullifier| of_workspace.clone().chain_update(nullifier.as_str()).finalize();
         let half = |nullifier| Self(std::array::from_fn(|index| hash(nullifier)[index]));
@@ -44,7 +47,7 @@ fn key_of(hash: &[u8]) -> i64 {
 
 /// One index row per nullifier of a Stamp.
 fn rows(workspace: WorkspaceId, stamp: i64, nullifiers: &[Nullifier]) -> Rows {
-    let hashes = NullifierHash::of(workspace, nullifiers).into_iter();
+    let hashes = NullifierHash::hash_all(workspace, nullifiers).into_iter();
     hashes.map(|hash| vec![hash.key().bind(), stamp.bind()]).collect()
 }
 
@@ -87,7 +90,7 @@ pub async fn others_with_nullifiers(
     let wanted: HashSet<&NullifierHash> = nullifiers.iter().collect();
     let has_one = |Listed(theirs): &Listed| {
         let Some(theirs) = theirs else { return true };
-        NullifierHash::of(workspace, theirs).iter().any(|hash| wanted.contains(hash))
+        NullifierHash::hash_all(workspace, theirs).iter().any(|hash| wanted.contains(hash))
     };
     let found: Vec<(EvmAddress, Listed)> = executor.all(query).await?;
     let others: BTreeSet<EvmAddress> =

@@ -72,7 +72,7 @@ pub async fn page(
         " FROM stamps JOIN stamp_credentials ON stamp_id = id WHERE id IN (",
         numbers!()
     ));
-    let query = at(query, workspace, address, now, cursor).limit(limit).then(")");
+    let query = bind_parameters(query, workspace, address, now, cursor).limit(limit).append(")");
     let found: Vec<Found> = executor.all(query).await?;
     let mut items: Vec<PageItem> = found.into_iter().map(PageItem::from).collect();
     items.sort_unstable_by_key(|item| Reverse(item.id));
@@ -87,13 +87,13 @@ pub async fn exists_beyond(
     now: UnixMillis,
     cursor: Cursor,
 ) -> Result<bool, StoreError> {
-    let query = at(sql(numbers!()), workspace, address, now, cursor);
+    let query = bind_parameters(sql(numbers!()), workspace, address, now, cursor);
     Ok(executor.optional::<(i64,)>(query.limit(1)).await?.is_some())
 }
 
 /// Binds the parameters of `numbers!` and appends the cursor. Uses `+id`, so that neither engine walks through
 /// everyone's Stamps in order; an address has few.
-fn at(
+fn bind_parameters(
     query: SqlQuery,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -102,7 +102,7 @@ fn at(
 ) -> SqlQuery {
     let query = query.bind(workspace).bind(address).bind(now);
     match cursor {
-        Cursor::First => query.then(" ORDER BY +id DESC"),
+        Cursor::First => query.append(" ORDER BY +id DESC"),
         Cursor::Older(than) => query.push(" AND +id < ? ORDER BY +id DESC", than),
         Cursor::Newer(than) => query.push(" AND +id > ? ORDER BY +id", than),
     }

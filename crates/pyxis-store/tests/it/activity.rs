@@ -76,14 +76,14 @@ engines! {
 
     async fn a_computation_that_was_overtaken_writes_and_marks_nothing_more(main: &Workspace) {
         let store = &main.store;
-        assert_eq!(activity::mark(store).await.unwrap(), None);
+        assert_eq!(activity::read_run_state(store).await.unwrap(), None);
         let first = activity::begin_run(store).await.unwrap();
         let mut tx = store.begin().await.unwrap();
         assert!(activity::end_run(&mut tx, first, "one", -7).await.unwrap());
         tx.commit().await.unwrap();
-        assert_eq!(activity::mark(store).await.unwrap().as_deref(), Some("one"));
+        assert_eq!(activity::read_run_state(store).await.unwrap().as_deref(), Some("one"));
         let (slow, next) = (activity::begin_run(store).await.unwrap(), activity::begin_run(store).await.unwrap());
-        assert_eq!(activity::mark(store).await.unwrap(), None, "under way, or never ended");
+        assert_eq!(activity::read_run_state(store).await.unwrap(), None, "under way, or never ended");
         assert_eq!((first.world, slow.world, next.world), (0, -7, 0), "known of one that came to its end");
         let mut tx = store.begin().await.unwrap();
         assert!(!activity::hold_run(&mut tx, slow).await.unwrap());
@@ -91,6 +91,6 @@ engines! {
         assert!(!activity::end_run(&mut tx, slow, "old", 1).await.unwrap());
         assert!(activity::end_run(&mut tx, next, "two", 9).await.unwrap());
         tx.commit().await.unwrap();
-        assert_eq!(activity::mark(store).await.unwrap().as_deref(), Some("two"));
+        assert_eq!(activity::read_run_state(store).await.unwrap().as_deref(), Some("two"));
     }
 }

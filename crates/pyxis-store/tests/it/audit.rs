@@ -294,7 +294,7 @@ engines! {
         ten(main).await;
         tamper(main, "UPDATE audit_records SET kind = 'moon.landed' WHERE seq = 2").await;
         let read = audit::stream(&main.store, 2, None, 1).await.unwrap();
-        assert_eq!((read[0].record.event.known(), read[0].record.event.name()), (None, "moon.landed"));
+        assert_eq!((read[0].record.event.as_known(), read[0].record.event.name()), (None, "moon.landed"));
     }
 
     async fn requests_are_counted_by_actor_and_decision(main: &Workspace) {

@@ -87,7 +87,7 @@ async fn fill_scoring(main: &Workspace) {
         claimed_at: Some(NOW),
         expires_at: NOW,
     };
-    claims::take(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap();
+    claims::claim_or_extend(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap();
     let revocation = revocations::RevocationRow {
         digest: [7; 32],
         revoked_at: NOW,
@@ -118,12 +118,12 @@ async fn scores_alike(main: &Workspace, store: &Store) {
         usage::windows(ws, key.id, UnixMillis(0), UnixMillis(i64::MAX)),
         issuers::list(ws),
         catalogue::list(ws),
-        addresses::known(ws, &[holder]),
+        addresses::filter_known(ws, &[holder]),
         stamps::all_of(ws, holder),
         stamps::page(ws, holder, NOW, Cursor::First, 9),
-        stamps::others_with_nullifiers(ws, Some(address(2)), &NullifierHash::of(ws, &nullifiers("n2"))),
+        stamps::others_with_nullifiers(ws, Some(address(2)), &NullifierHash::hash_all(ws, &nullifiers("n2"))),
         revocations::list(ws, Page::first(9)),
-        claims::of(ws, scorer, &nullifiers("n1")),
+        claims::list_for(ws, scorer, &nullifiers("n1")),
         scores::look_up(&key.key_hash, scorer, holder),
         score_history::latest_before(ws, scorer, holder, UnixMillis(i64::MAX)),
     );

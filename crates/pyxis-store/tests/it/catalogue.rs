@@ -29,9 +29,9 @@ engines! {
         assert!(!issuers::is_listed(store, other, "did:key:a").await.unwrap());
         let mut tx = store.begin().await.unwrap();
         let asked = ["did:key:c", "did:key:a"].map(str::to_owned);
-        assert_eq!(issuers::hold(&mut tx, ws, &asked).await.unwrap(), ["did:key:a"]);
-        assert!(issuers::hold(&mut tx, other, &asked).await.unwrap().is_empty());
-        assert!(issuers::hold(&mut tx, ws, &[]).await.unwrap().is_empty());
+        assert_eq!(issuers::lock_trusted(&mut tx, ws, &asked).await.unwrap(), ["did:key:a"]);
+        assert!(issuers::lock_trusted(&mut tx, other, &asked).await.unwrap().is_empty());
+        assert!(issuers::lock_trusted(&mut tx, ws, &[]).await.unwrap().is_empty());
         drop(tx);
         assert!(!issuers::remove(store, other, "did:key:a").await.unwrap());
         let before = generation(main).await;

@@ -44,7 +44,7 @@ engines! {
         let claimed = claim(main, NOW).await;
         assert_eq!((claimed.len(), claimed[0].id, claimed[0].shown, &claimed[0].chat), (1, new.id, None, &new.chat));
         assert!(claim(main, at(1)).await.is_empty(), "somebody has it");
-        chat_messages::shown(&main.store, &claimed[0], ApprovalState::Pending, "77", at(2)).await.unwrap();
+        chat_messages::record_shown(&main.store, &claimed[0], ApprovalState::Pending, "77", at(2)).await.unwrap();
         let row = one(main, txn).await;
         assert_eq!((row.shown, row.message_ref.as_deref(), row.next_at), (Some(ApprovalState::Pending), Some("77"), None));
         assert_eq!(chat_messages::set_desired_state(&main.store, main.id, txn, ApprovalState::Denied, at(3)).await.unwrap(), 1);
@@ -52,10 +52,10 @@ engines! {
         assert_eq!(chat_messages::next_due(&main.store, TELEGRAM, at(2)).await.unwrap(), Some(at(3)));
         let mine = &claim(main, at(3)).await[0];
         // It was decided while the first text was being sent, so it is due again immediately.
-        chat_messages::shown(&main.store, mine, ApprovalState::Pending, "77", at(5)).await.unwrap();
+        chat_messages::record_shown(&main.store, mine, ApprovalState::Pending, "77", at(5)).await.unwrap();
         assert_eq!(one(main, txn).await.next_at, Some(at(5)));
         let mine = &claim(main, at(5)).await[0];
-        chat_messages::shown(&main.store, mine, ApprovalState::Denied, "77", at(6)).await.unwrap();
+        chat_messages::record_shown(&main.store, mine, ApprovalState::Denied, "77", at(6)).await.unwrap();
         assert_eq!(one(main, txn).await.next_at, None);
         assert_eq!(chat_messages::next_due(&main.store, TELEGRAM, at(-9)).await.unwrap(), None);
     }
@@ -65,7 +65,7 @@ engines! {
         add(main, txn, TELEGRAM, NOW).await;
         let renew = async |now| chat_messages::refresh(&main.store, main.id, txn, now).await.unwrap();
         let shown = async |state, claimed: &ChatMessageRow, now| {
-            chat_messages::shown(&main.store, claimed, state, "77", now).await.unwrap();
+            chat_messages::record_shown(&main.store, claimed, state, "77", now).await.unwrap();
         };
         // While it is being posted, no one else may post it, and it is due again afterwards.
         let mine = &claim(main, NOW).await[0];
@@ -97,7 +97,7 @@ engines! {
         chat_messages::release_claim(&main.store, &row, Some(at(20))).await.unwrap();
         let row = one(main, txn).await;
         assert_eq!((row.attempts, row.next_at), (1, Some(at(20))));
-        chat_messages::shown(&main.store, &row, ApprovalState::Pending, "1", at(20)).await.unwrap();
+        chat_messages::record_shown(&main.store, &row, ApprovalState::Pending, "1", at(20)).await.unwrap();
         assert_eq!((one(main, txn).await.attempts, one(main, txn).await.error), (0, None));
     }
 
@@ -185,7 +185,7 @@ engines! {
         assert_eq!(by_nonce(ChatPlatform::MATRIX, &new.nonce_hash).await, None);
         assert_eq!(by_nonce(TELEGRAM, "x").await, None);
         let row = one(main, txn).await;
-        chat_messages::shown(&main.store, &row, ApprovalState::Pending, "$event", NOW).await.unwrap();
+        chat_messages::record_shown(&main.store, &row, ApprovalState::Pending, "$event", NOW).await.unwrap();
         let found = chat_messages::find_by_ref(&main.store, TELEGRAM, "$event").await.unwrap();
         assert_eq!(found.map(|row| row.id), Some(new.id));
         assert!(chat_messages::find_by_ref(&main.store, ChatPlatform::MATRIX, "$event").await.unwrap().is_none());

@@ -21,7 +21,7 @@ fn claim(nullifier: &str, holder: u8, until: i64) -> Claim {
 async fn take(main: &Workspace, scorer: ScorerId, now: i64, claims: &[Claim]) -> bool {
     let mut tx = main.store.begin().await.unwrap();
     claims::lock(&mut tx, main.id, claims.iter().map(|claim| &claim.nullifier)).await.unwrap();
-    let taken = claims::take(&mut tx, main.id, scorer, at(now), claims).await.unwrap();
+    let taken = claims::claim_or_extend(&mut tx, main.id, scorer, at(now), claims).await.unwrap();
     if taken {
         tx.commit().await.unwrap();
     }
@@ -29,7 +29,7 @@ async fn take(main: &Workspace, scorer: ScorerId, now: i64, claims: &[Claim]) ->
 }
 
 async fn holders(main: &Workspace, scorer: ScorerId, of: &str) -> Vec<Claim> {
-    let mut found = claims::of(&main.store, main.id, scorer, &nullifiers(of)).await.unwrap();
+    let mut found = claims::list_for(&main.store, main.id, scorer, &nullifiers(of)).await.unwrap();
     found.sort_by(|a, b| a.nullifier.cmp(&b.nullifier));
     found
 }
@@ -81,9 +81,9 @@ engines! {
         assert_eq!(holders(main, one, "n").await, [claim("n", 1, 10)]);
         assert_eq!(holders(main, two, "n").await, [claim("n", 2, 10)]);
         let other = main.add_workspace("other").await;
-        assert!(claims::of(&main.store, other, one, &nullifiers("n")).await.unwrap().is_empty());
+        assert!(claims::list_for(&main.store, other, one, &nullifiers("n")).await.unwrap().is_empty());
         let mut tx = main.store.begin().await.unwrap();
-        assert!(claims::take(&mut tx, other, one, at(99), &[claim("m", 1, 100)]).await.is_err());
+        assert!(claims::claim_or_extend(&mut tx, other, one, at(99), &[claim("m", 1, 100)]).await.is_err());
     }
 
     async fn an_ended_claim_goes_to_exactly_one_of_many(main: &Workspace) {
@@ -94,7 +94,7 @@ engines! {
             async move {
                 let mut tx = store.begin().await.unwrap();
                 let holder = u8::try_from(number).unwrap() + 2;
-                let taken = claims::take(&mut tx, ws, scorer, at(10), &[claim("n", holder, 50)]).await.unwrap();
+                let taken = claims::claim_or_extend(&mut tx, ws, scorer, at(10), &[claim("n", holder, 50)]).await.unwrap();
                 if taken {
                     tx.commit().await.unwrap();
                 }

@@ -74,11 +74,11 @@ engines! {
         let code = new_code(&main, agent);
         codes::insert(&main.store, &code).await.unwrap();
         assert_eq!(codes::find(&main.store, &code.code_hash).await.unwrap(), Some(code.clone()));
-        assert!(!codes::take(&main.store, main.id, &code.code_hash, at(60_000)).await.unwrap());
+        assert!(!codes::consume(&main.store, main.id, &code.code_hash, at(60_000)).await.unwrap());
         let (store, workspace, hash) = (main.store.clone(), main.id, code.code_hash.clone());
         let taken = at_once(8, move |_| {
             let (store, hash) = (store.clone(), hash.clone());
-            async move { codes::take(&store, workspace, &hash, at(59_999)).await.unwrap() }
+            async move { codes::consume(&store, workspace, &hash, at(59_999)).await.unwrap() }
         });
         assert!(exactly_one(taken.await));
         let used = codes::find(&main.store, &code.code_hash).await.unwrap().unwrap();
@@ -87,7 +87,7 @@ engines! {
         let other = new_code(&main, agent);
         codes::insert(&main.store, &other).await.unwrap();
         let stranger = pyxis_core::id::WorkspaceId::new(NOW, &OsEntropy);
-        assert!(!codes::take(&main.store, stranger, &other.code_hash, NOW).await.unwrap());
+        assert!(!codes::consume(&main.store, stranger, &other.code_hash, NOW).await.unwrap());
     }
 }
 
@@ -96,12 +96,12 @@ engines! {
         let agent = add_agent(&main, "scribe", &[]).await;
         let connection = add_connection(&main, agent).await;
         let (access, refresh) = (add_token(&main, &connection, false).await, add_token(&main, &connection, true).await);
-        assert!(!tokens::take(&main.store, main.id, &access.token_hash, NOW).await.unwrap());
-        assert!(!tokens::take(&main.store, main.id, &refresh.token_hash, at(1000)).await.unwrap());
+        assert!(!tokens::consume(&main.store, main.id, &access.token_hash, NOW).await.unwrap());
+        assert!(!tokens::consume(&main.store, main.id, &refresh.token_hash, at(1000)).await.unwrap());
         let (store, workspace, hash) = (main.store.clone(), main.id, refresh.token_hash.clone());
         let taken = at_once(8, move |_| {
             let (store, hash) = (store.clone(), hash.clone());
-            async move { tokens::take(&store, workspace, &hash, at(999)).await.unwrap() }
+            async move { tokens::consume(&store, workspace, &hash, at(999)).await.unwrap() }
         });
         assert!(exactly_one(taken.await));
         assert_eq!(tokens::find(&main.store, &refresh.token_hash).await.unwrap(), None, "no trace is left");

@@ -98,9 +98,9 @@ async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_prim
     use_it(&store).await.unwrap();
     let first = promotions::unseen(&store).await.unwrap().unwrap();
     let mut tx = store.begin().await.unwrap();
-    assert_eq!(promotions::note(&mut tx, first, NOW).await.unwrap(), None);
+    assert_eq!(promotions::record(&mut tx, first, NOW).await.unwrap(), None);
     tx.commit().await.unwrap();
-    promotions::seen(&store, first);
+    promotions::remember_stored(&store, first);
     assert_eq!(promotions::unseen(&store).await.unwrap(), None);
     let stored = workspaces::list(&store).await.unwrap().len();
     until_replayed(&primary, &standby).await;
@@ -113,7 +113,7 @@ async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_prim
     assert_eq!(second, first + 1);
     for expected in [Some(first), None] {
         let mut tx = store.begin().await.unwrap();
-        assert_eq!(promotions::note(&mut tx, second, NOW).await.unwrap(), expected, "noticed once");
+        assert_eq!(promotions::record(&mut tx, second, NOW).await.unwrap(), expected, "noticed once");
         tx.commit().await.unwrap();
     }
     assert_eq!(promotions::noticed_at(&store).await.unwrap(), Some(NOW));

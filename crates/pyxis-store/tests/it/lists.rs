@@ -7,8 +7,8 @@ use pyxis_store::chat_messages::ChatMessageRow;
 use pyxis_store::issuers::IssuerRow;
 use pyxis_store::lists::Direction::{Ascending, Descending};
 use pyxis_store::lists::{
-    self, AgentItem, ApiKeyItem, CredentialItem, Direction, GrantItem, HistoryRequestItem, List, PersonItem,
-    ScorerItem, Slice, SortKey, StagedItem, WebhookItem,
+    self, AgentItem, ApiKeyItem, CredentialItem, Direction, GrantItem, HistoryRequestItem, ListSpec,
+    PersonItem, ScorerItem, Slice, SortKey, StagedItem, WebhookItem,
 };
 use pyxis_store::{Engine, agents, limits};
 use pyxis_testkit::engines;
@@ -266,7 +266,7 @@ engines! {
 /// Reads the list whole, by its count, and with a search that finds nothing.
 async fn read<R: lists::Item>(
     main: &Workspace,
-    list: &List<R>,
+    list: &ListSpec<R>,
     order: &[(SortKey<R>, Direction)],
     rows: u64,
 ) {

@@ -46,9 +46,9 @@ engines! {
     async fn claims_on_very_many_nullifiers_are_read(main: &Workspace) {
         let scorer = add_scorer(main, "s").await;
         let (store, ws) = (&main.store, main.id);
-        assert!(claims::of(store, ws, scorer, &many(VERY_MANY)).await.unwrap().is_empty());
+        assert!(claims::list_for(store, ws, scorer, &many(VERY_MANY)).await.unwrap().is_empty());
         let mut tx = store.begin().await.unwrap();
-        assert!(claims::of(&mut tx, ws, scorer, &many(VERY_MANY)).await.unwrap().is_empty());
+        assert!(claims::list_for(&mut tx, ws, scorer, &many(VERY_MANY)).await.unwrap().is_empty());
     }
 
     async fn few_nullifiers_and_many_keep_each_other_out(main: &Workspace) {

@@ -28,7 +28,7 @@ async fn tie(main: &Workspace, lists: &[&str]) {
 /// Name of each nullifier's set.
 async fn names(main: &Workspace, of: &str) -> Vec<String> {
     let listed = nullifiers(of);
-    let sets = nullifier_sets::of(&main.store, main.id, listed.iter().collect()).await.unwrap();
+    let sets = nullifier_sets::read(&main.store, main.id, listed.iter().collect()).await.unwrap();
     listed.iter().map(|one| sets.name(one).to_string()).collect()
 }
 
@@ -60,7 +60,7 @@ engines! {
         let joined = names(main, "a1 a2 a3 b1 b2 b3").await;
         assert!(joined.iter().all(|name| *name == joined[0]), "{joined:?}");
         let mut found = members(&main.store, main.id, &nullifiers("b3")).await.unwrap();
-        let mut wanted = NullifierHash::of(main.id, &nullifiers("a1 a2 a3 b1 b2 b3"));
+        let mut wanted = NullifierHash::hash_all(main.id, &nullifiers("a1 a2 a3 b1 b2 b3"));
         found.sort_unstable();
         wanted.sort_unstable();
         assert_eq!(found, wanted);
@@ -77,7 +77,7 @@ engines! {
         tie(main, &["a b"]).await;
         let other = main.add_workspace("other").await;
         let listed = nullifiers("a b");
-        let sets = nullifier_sets::of(&main.store, other, listed.iter().collect()).await.unwrap();
+        let sets = nullifier_sets::read(&main.store, other, listed.iter().collect()).await.unwrap();
         assert_eq!(sets.name(&listed[1]), &listed[1]);
         assert_eq!(members(&main.store, other, &listed[1..]).await.unwrap().len(), 1);
     }
@@ -89,11 +89,11 @@ engines! {
             (one, vec![claim("a", 1, 3, 90), claim("b", 2, 1, 10), claim("c", 3, 2, 50)]),
             (two, vec![claim("b", 4, 4, 20), claim("c", 5, 0, 5)]),
         ] {
-            assert!(claims::take(&mut tx, main.id, scorer, at(0), &all).await.unwrap());
+            assert!(claims::claim_or_extend(&mut tx, main.id, scorer, at(0), &all).await.unwrap());
         }
         tx.commit().await.unwrap();
         tie(main, &["a b", "b c"]).await;
-        let held = async |scorer| claims::of(&main.store, main.id, scorer, &nullifiers("a b c")).await.unwrap();
+        let held = async |scorer| claims::list_for(&main.store, main.id, scorer, &nullifiers("a b c")).await.unwrap();
         assert_eq!(held(one).await, [claim("a", 2, 1, 10)], "the oldest keeps");
         assert_eq!(held(two).await, [claim("a", 4, 4, 20)], "the older one has ended");
     }

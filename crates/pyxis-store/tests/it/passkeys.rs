@@ -75,12 +75,12 @@ engines! {
         let row = begin(main, Some(user)).await;
         let taken = at_once(8, |_| {
             let (store, id) = (main.store.clone(), row.id);
-            async move { ceremonies::take(&store, id, at(999)).await.unwrap() }
+            async move { ceremonies::consume(&store, id, at(999)).await.unwrap() }
         })
         .await;
         assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), [row]);
         let late = begin(main, None).await;
-        assert_eq!(ceremonies::take(&main.store, late.id, at(1000)).await.unwrap(), None);
+        assert_eq!(ceremonies::consume(&main.store, late.id, at(1000)).await.unwrap(), None);
         assert_eq!(ceremonies::purge(&main.store, at(999)).await.unwrap(), 0);
         assert_eq!(ceremonies::purge(&main.store, at(1000)).await.unwrap(), 1);
     }

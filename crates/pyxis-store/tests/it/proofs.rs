@@ -178,7 +178,7 @@ engines! {
         let store = &main.store;
         let mark = (Kind::GovId, DEFAULT_ACTION, nullifier(7));
         let take = async |holder, until, now| {
-            proofs::take(store, mark, subject(holder), at(until), at(now)).await.unwrap()
+            proofs::assign(store, mark, subject(holder), at(until), at(now)).await.unwrap()
         };
         assert!(take(1, 100, 0).await);
         assert!(!take(2, 500, 99).await);
@@ -189,7 +189,7 @@ engines! {
         assert!(proofs::release(store, mark, subject(2)).await.unwrap());
         assert!(take(3, 500, 0).await);
         let other = (Kind::Phone, DEFAULT_ACTION, nullifier(7));
-        assert!(proofs::take(store, other, subject(4), at(9), at(0)).await.unwrap());
+        assert!(proofs::assign(store, other, subject(4), at(9), at(0)).await.unwrap());
     }
 
     async fn of_many_who_want_a_nullifier_one_gets_it(main: &Workspace) {
@@ -198,7 +198,7 @@ engines! {
             async move {
                 let holder = subject(u8::try_from(number).unwrap() + 1);
                 let mark = (Kind::GovId, DEFAULT_ACTION, nullifier(7));
-                proofs::take(&store, mark, holder, at(100), at(0)).await.unwrap()
+                proofs::assign(&store, mark, holder, at(100), at(0)).await.unwrap()
             }
         })
         .await;
@@ -219,7 +219,7 @@ engines! {
 
     async fn a_clock_changes_its_kind_only_while_nobody_used_it(main: &Workspace) {
         let store = &main.store;
-        let settle = async |kind| block_clocks::settle(store, &network(), kind).await.unwrap();
+        let settle = async |kind| block_clocks::set_kind(store, &network(), kind).await.unwrap();
         assert!(!settle(ClockKind::Local).await, "there is none");
         // A clock from before kinds were recorded adopts the first kind that is set.
         block_clocks::ensure(store, &[ClockRow { kind: None, ..clock("optimism", 7) }]).await.unwrap();
@@ -228,9 +228,9 @@ engines! {
         assert_eq!(block_clocks::list(store).await.unwrap()[0].kind, Some(ClockKind::Rpc));
         let other = "gnosis".parse().unwrap();
         block_clocks::ensure(store, &[clock("gnosis", 0)]).await.unwrap();
-        assert!(block_clocks::settle(store, &other, ClockKind::Rpc).await.unwrap());
+        assert!(block_clocks::set_kind(store, &other, ClockKind::Rpc).await.unwrap());
         proof_log::append(store, &LogRow { network: other.clone(), ..entry() }).await.unwrap();
-        assert!(!block_clocks::settle(store, &other, ClockKind::Local).await.unwrap());
+        assert!(!block_clocks::set_kind(store, &other, ClockKind::Local).await.unwrap());
     }
 
     async fn what_an_address_was_last_said_to_have_outdates_what_was_signed_before(main: &Workspace) {

@@ -56,7 +56,7 @@ engines! {
         let row = push::find(&main.store, main.id, again.id).await.unwrap().unwrap();
         assert_eq!(row.last_success_at, Some(at(7)));
         for (status, at) in [(403, at(8)), (401, at(9))] {
-            push::refused(&main.store, main.id, again.id, (status, "no"), at).await.unwrap();
+            push::record_refusal(&main.store, main.id, again.id, (status, "no"), at).await.unwrap();
         }
         let row = push::list_refused(&main.store, main.id).await.unwrap().remove(0);
         assert_eq!((row.refused_status, row.refused_why.as_deref()), (Some(401), Some("no")));

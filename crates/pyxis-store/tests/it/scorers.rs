@@ -81,7 +81,7 @@ engines! {
                 claimed_at: Some(NOW),
                 expires_at: of.valid_until,
             };
-            assert!(claims::take(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap());
+            assert!(claims::claim_or_extend(&mut tx, ws, scorer, NOW, &[claim]).await.unwrap());
         }
         tx.commit().await.unwrap();
         let clear = async |ws| {
@@ -104,7 +104,7 @@ engines! {
         assert!(!scorers::rename(store, ws, scorer, "again").await.unwrap());
         assert_eq!(scorers::list(store, ws).await.unwrap().len(), 1);
         assert_eq!(scores::count(store, ws, scorer).await.unwrap(), 0);
-        assert!(claims::of(store, ws, scorer, &nullifiers("n")).await.unwrap().is_empty());
+        assert!(claims::list_for(store, ws, scorer, &nullifiers("n")).await.unwrap().is_empty());
         let mut tx = store.begin().await.unwrap();
         let by_force = Terms { revision: 0, ..terms };
         assert_eq!(scorers::set_terms(&mut tx, ws, scorer, &by_force).await.unwrap(), None);
@@ -116,7 +116,7 @@ engines! {
         assert!(!clear(ws).await && !clear(ws).await);
         assert!(scorers::removed(store, ws).await.unwrap().is_empty());
         assert_eq!(scores::count(store, ws, kept).await.unwrap(), 1);
-        assert_eq!(claims::of(store, ws, kept, &nullifiers("n")).await.unwrap().len(), 1);
+        assert_eq!(claims::list_for(store, ws, kept, &nullifiers("n")).await.unwrap().len(), 1);
         assert!(score_history::latest_before(store, ws, kept, of.address, at(1)).await.unwrap().is_some());
         assert!(add_scorer(main, "next").await > kept);
     }

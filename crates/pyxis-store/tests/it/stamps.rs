@@ -17,7 +17,7 @@ async fn numbers(main: &Workspace, cursor: Cursor, limit: u32) -> Vec<i64> {
 }
 
 async fn others(main: &Workspace, number: u8, with: &str) -> Vec<EvmAddress> {
-    let hashes = NullifierHash::of(main.id, &nullifiers(with));
+    let hashes = NullifierHash::hash_all(main.id, &nullifiers(with));
     stamps::others_with_nullifiers(&main.store, main.id, Some(address(number)), &hashes).await.unwrap()
 }
 
@@ -41,13 +41,13 @@ engines! {
             assert_eq!(addresses::lock_known(&mut tx, ws, some).await.unwrap(), known);
         }
         drop(tx);
-        let known = addresses::known(store, ws, &[address(2), address(1)]).await.unwrap();
+        let known = addresses::filter_known(store, ws, &[address(2), address(1)]).await.unwrap();
         assert_eq!(known, [address(1)]);
         let other = main.add_workspace("other").await;
-        assert!(addresses::known(store, other, &[address(1)]).await.unwrap().is_empty());
+        assert!(addresses::filter_known(store, other, &[address(1)]).await.unwrap().is_empty());
         assert!(addresses::is_known(store, ws, address(1)).await.unwrap());
         assert!(!addresses::is_known(store, other, address(1)).await.unwrap());
-        assert!(addresses::known(store, ws, &[]).await.unwrap().is_empty());
+        assert!(addresses::filter_known(store, ws, &[]).await.unwrap().is_empty());
     }
 
     async fn a_sample_holds_as_many_addresses_as_there_are_at_most(main: &Workspace) {
@@ -91,7 +91,7 @@ engines! {
             addresses::ensure(&mut tx, ws, *address, NOW).await.unwrap();
         }
         tx.commit().await.unwrap();
-        assert_eq!(addresses::known(store, ws, &many).await.unwrap().len(), 100);
+        assert_eq!(addresses::filter_known(store, ws, &many).await.unwrap().len(), 100);
     }
 
     async fn a_stamp_is_stored_with_its_credential_byte_for_byte(main: &Workspace) {
@@ -156,10 +156,10 @@ engines! {
         let (store, ws) = (&main.store, main.id);
         let many = [new_stamp(1, "A", "n1 n2"), new_stamp(1, "B", "n2"), new_stamp(2, "A", "n3")];
         let mut tx = store.begin().await.unwrap();
-        stamps::insert_many(&mut tx, stamps::BulkInsert::of(ws, many.to_vec(), NOW)).await.unwrap();
-        stamps::insert_many(&mut tx, stamps::BulkInsert::of(ws, Vec::new(), NOW)).await.unwrap();
+        stamps::insert_many(&mut tx, stamps::BulkInsert::prepare(ws, many.to_vec(), NOW)).await.unwrap();
+        stamps::insert_many(&mut tx, stamps::BulkInsert::prepare(ws, Vec::new(), NOW)).await.unwrap();
         tx.commit().await.unwrap();
-        assert_eq!(addresses::known(store, ws, &[address(1), address(2)]).await.unwrap().len(), 2);
+        assert_eq!(addresses::filter_known(store, ws, &[address(1), address(2)]).await.unwrap().len(), 2);
         let rows = stamps::all_of(store, ws, address(1)).await.unwrap().stamps;
         let found: Vec<_> = rows.iter().map(|row| (row.provider.as_str(), row.nullifiers.len())).collect();
         assert_eq!(found, [("A", 2), ("B", 1)]);
@@ -174,7 +174,7 @@ engines! {
         let items = page(store, ws, address(2), NOW, Cursor::First, 9).await.unwrap();
         assert_eq!(items[0].credential.as_ref(), Some(&many[2].credential));
         let mut tx = store.begin().await.unwrap();
-        assert!(stamps::insert_many(&mut tx, stamps::BulkInsert::of(ws, many.to_vec(), NOW)).await.is_err());
+        assert!(stamps::insert_many(&mut tx, stamps::BulkInsert::prepare(ws, many.to_vec(), NOW)).await.is_err());
     }
 
     async fn a_stamp_lives_until_just_before_its_expiry(main: &Workspace) {

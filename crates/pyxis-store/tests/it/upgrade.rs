@@ -106,7 +106,7 @@ async fn nullifiers_are_found(store: &Store) {
         ("n3", vec![]),
     ] {
         let found = {
-            let hashes = NullifierHash::of(ws, &nullifiers(listed));
+            let hashes = NullifierHash::hash_all(ws, &nullifiers(listed));
             stamps::others_with_nullifiers(store, ws, Some(address(9)), &hashes).await.unwrap()
         };
         assert_eq!(found, holders, "{listed}");
@@ -116,7 +116,7 @@ async fn nullifiers_are_found(store: &Store) {
     let did = format!("did:ethr:0x{}", "ab".repeat(20));
     assert_eq!(issuers, [(did.as_str(), "at 1"), ("did:key:z6Mk", "key")]);
     // Before sets existed, wallet 1's Stamp already linked n1 and n2.
-    let sets = nullifier_sets::of(store, ws, nullifiers("n1 n2 n4").iter().collect()).await.unwrap();
+    let sets = nullifier_sets::read(store, ws, nullifiers("n1 n2 n4").iter().collect()).await.unwrap();
     let name = |nullifier: &str| sets.name(&nullifier.parse().unwrap()).to_string();
     assert_eq!([name("n1"), name("n2"), name("n4")], ["n1", "n1", "n4"]);
 }

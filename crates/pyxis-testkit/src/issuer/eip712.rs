@@ -28,7 +28,7 @@ pub struct Eip712Issuer {
 }
 
 /// Format in which a credential carries nullifiers.
-struct Form {
+struct NullifierFormat {
     member: &'static str,
     value: Value,
     value_type: &'static str,
@@ -43,15 +43,15 @@ struct Form {
 impl Eip712Issuer {
     /// Creates an issuer with a new key: `did:ethr:0x…`
     pub fn new(entropy: &dyn Entropy) -> Self {
-        Self::named("did:ethr:", entropy)
+        Self::with_prefix("did:ethr:", entropy)
     }
 
     /// Creates an issuer that is a blockchain account: `did:pkh:eip155:<chain>:0x…`
     pub fn of_chain(chain: u64, entropy: &dyn Entropy) -> Self {
-        Self::named(&format!("did:pkh:eip155:{chain}:"), entropy)
+        Self::with_prefix(&format!("did:pkh:eip155:{chain}:"), entropy)
     }
 
-    fn named(prefix: &str, entropy: &dyn Entropy) -> Self {
+    fn with_prefix(prefix: &str, entropy: &dyn Entropy) -> Self {
         let key =
             SigningKey::from_slice(&entropy::bytes::<32>(entropy)).expect("nearly every number is a key");
         let point = key.verifying_key().to_sec1_point(false);
@@ -67,11 +67,11 @@ impl Eip712Issuer {
     /// Issues a credential with `nullifiers`.
     pub fn issue(&self, claim: &Claim<'_>) -> String {
         let more = "NullifiersContext(string @container,string @type)";
-        let form = Form {
+        let form = NullifierFormat {
             member: "nullifiers",
             value: json!(claim.nullifiers),
             value_type: "string[]",
-            value_hash: texts(claim.nullifiers),
+            value_hash: hash_texts(claim.nullifiers),
             term: json!({"@container": "@list", "@type": TEXT}),
             term_type: "NullifiersContext",
             term_hash: hash_struct(more, &[text("@list"), text(TEXT)]),
@@ -82,7 +82,7 @@ impl Eip712Issuer {
 
     /// Issues a credential in the older format, with the first nullifier as `hash`.
     pub fn issue_older_form(&self, claim: &Claim<'_>) -> String {
-        let form = Form {
+        let form = NullifierFormat {
             member: "hash",
             value: json!(claim.nullifiers[0]),
             value_type: "string",
@@ -101,8 +101,8 @@ impl Eip712Issuer {
         format!("0x{}{:02x}", hex::encode(&signature.to_bytes()), 27 + recovery.to_byte())
     }
 
-    fn issue_as(&self, form: &Form, claim: &Claim<'_>) -> String {
-        let Form { member, value_type, term_type, more, .. } = form;
+    fn issue_as(&self, form: &NullifierFormat, claim: &Claim<'_>) -> String {
+        let NullifierFormat { member, value_type, term_type, more, .. } = form;
         let context_type = format!("@context({term_type} {member},string provider)");
         let subject_type =
             format!("CredentialSubject(@context @context,{value_type} {member},string id,string provider)");
@@ -164,13 +164,13 @@ impl Eip712Issuer {
         let document = hash_struct(
             document_type,
             &[
-                texts(&CONTEXTS),
+                hash_texts(&CONTEXTS),
                 subject,
                 text(&claim.expires_at.to_rfc3339()),
                 issued,
                 text(&self.did()),
                 proof,
-                texts(&["VerifiableCredential"]),
+                hash_texts(&["VerifiableCredential"]),
             ],
         );
         let domain = hash_struct(DOMAIN, &[text("VerifiableCredential")]);
@@ -186,7 +186,7 @@ fn text(text: &str) -> Hash {
     keccak(text.as_bytes())
 }
 
-fn texts(items: &[&str]) -> Hash {
+fn hash_texts(items: &[&str]) -> Hash {
     keccak(&items.iter().map(|item| text(item)).collect::<Vec<_>>().concat())
 }
 

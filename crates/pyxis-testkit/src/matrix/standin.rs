@@ -62,11 +62,11 @@ struct Inner {
 /// A running stand-in. Stops when dropped.
 pub struct StandIn {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<HomeserverState>,
     accepting: JoinHandle<()>,
 }
 
-struct Shared {
+struct HomeserverState {
     inner: Mutex<Inner>,
     down: watch::Sender<bool>,
     slow: watch::Sender<bool>,
@@ -74,7 +74,7 @@ struct Shared {
     said: watch::Sender<()>,
 }
 
-impl Shared {
+impl HomeserverState {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +85,7 @@ impl StandIn {
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address to listen on");
         let address = listener.local_addr().expect("an address");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(HomeserverState {
             inner: Mutex::default(),
             down: watch::Sender::new(false),
             slow: watch::Sender::new(false),
@@ -140,7 +140,7 @@ impl StandIn {
     }
 
     /// Sends an event to a room as `sender`.
-    pub fn say(&self, room: &str, sender: &str, kind: &str, content: &Value) {
+    pub fn send_event(&self, room: &str, sender: &str, kind: &str, content: &Value) {
         let mut inner = self.shared.inner();
         let id = format!("$said-{}", inner.log.len());
         let event = json!({ "type": kind, "event_id": id, "sender": sender, "content": content });
@@ -152,7 +152,7 @@ impl StandIn {
     /// Adds a reaction to a message as `sender`.
     pub fn react(&self, message: &RoomMessage, sender: &str, key: &str) {
         let relation = json!({ "rel_type": "m.annotation", "event_id": message.event, "key": key });
-        self.say(&message.room, sender, "m.reaction", &json!({ "m.relates_to": relation }));
+        self.send_event(&message.room, sender, "m.reaction", &json!({ "m.relates_to": relation }));
     }
 
     /// Makes a room encrypted, which cannot be undone.
@@ -196,7 +196,7 @@ impl Drop for StandIn {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<HomeserverState>) {
     while let Ok((stream, _)) = listener.accept().await {
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -207,7 +207,10 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn serve(
+    shared: Arc<HomeserverState>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -218,7 +221,7 @@ async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respon
 }
 
 async fn answer(
-    shared: &Shared,
+    shared: &HomeserverState,
     method: &Method,
     path: &str,
     query: Option<&str>,
@@ -246,7 +249,7 @@ async fn answer(
             shared.changed.send_replace(());
             answer
         }
-        ("GET", ["sync"]) => look(shared, query.unwrap_or_default()).await,
+        ("GET", ["sync"]) => wait_for_events(shared, query.unwrap_or_default()).await,
         ("GET", ["rooms", room, "messages"]) => shared.inner().earlier(room, query.unwrap_or_default()),
         _ => (404, json!({ "errcode": "M_UNRECOGNIZED", "error": "Unrecognized request" })),
     }
@@ -257,20 +260,20 @@ fn forbidden() -> (u16, Value) {
 }
 
 /// The value of a query parameter.
-fn asked(query: &str, name: &str) -> Option<String> {
+fn query_parameter(query: &str, name: &str) -> Option<String> {
     let found = query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))?;
     Some(percent_decode_str(found).decode_utf8_lossy().into_owned())
 }
 
 /// Parses a log position from a token.
-fn place(token: &str) -> usize {
+fn parse_position(token: &str) -> usize {
     token.trim_start_matches('s').parse().expect("a token of ours")
 }
 
 /// Waits until there are new events, the time is up, or the server goes down.
-async fn look(shared: &Shared, query: &str) -> (u16, Value) {
-    let millis = asked(query, "timeout").and_then(|text| text.parse().ok()).unwrap_or(0);
-    let since = asked(query, "since").map(|token| place(&token));
+async fn wait_for_events(shared: &HomeserverState, query: &str) -> (u16, Value) {
+    let millis = query_parameter(query, "timeout").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let since = query_parameter(query, "since").map(|token| parse_position(&token));
     let (mut down, mut said) = (shared.down.subscribe(), shared.said.subscribe());
     let news = async {
         while since.is_none_or(|since| shared.inner().log.len() <= since) {
@@ -288,14 +291,15 @@ async fn look(shared: &Shared, query: &str) -> (u16, Value) {
     if tokio::time::timeout(Duration::from_millis(millis), ended).await == Ok(true) {
         return (502, json!("Bad Gateway"));
     }
-    let filter: Value = serde_json::from_str(&asked(query, "filter").unwrap_or_default()).unwrap_or_default();
+    let filter: Value =
+        serde_json::from_str(&query_parameter(query, "filter").unwrap_or_default()).unwrap_or_default();
     let limit = filter["room"]["timeline"]["limit"].as_u64().unwrap_or(10);
-    shared.inner().news(since, usize::try_from(limit).unwrap_or(usize::MAX))
+    shared.inner().events_since(since, usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 impl Inner {
     /// The newest events after a position, by room.
-    fn news(&self, since: Option<usize>, limit: usize) -> (u16, Value) {
+    fn events_since(&self, since: Option<usize>, limit: usize) -> (u16, Value) {
         let end = self.log.len();
         let since = since.unwrap_or(end).min(end);
         let rooms: BTreeSet<&String> = self.log[since..].iter().map(|(room, _)| room).collect();
@@ -315,9 +319,9 @@ impl Inner {
 
     /// Events of a room before one position, newest first, back to another one.
     fn earlier(&self, room: &str, query: &str) -> (u16, Value) {
-        let named = |name: &str| asked(query, name).map(|token| place(&token));
+        let named = |name: &str| query_parameter(query, name).map(|token| parse_position(&token));
         let (from, to) = (named("from").unwrap_or(self.log.len()), named("to").unwrap_or(0));
-        let limit = asked(query, "limit").and_then(|text| text.parse().ok()).unwrap_or(10);
+        let limit = query_parameter(query, "limit").and_then(|text| text.parse().ok()).unwrap_or(10);
         let all: Vec<usize> = (to..from).rev().filter(|at| self.log[*at].0 == room).collect();
         let shown = &all[..all.len().min(limit)];
         let chunk: Vec<_> = shown.iter().map(|at| &self.log[*at].1).collect();
@@ -362,13 +366,13 @@ impl Inner {
         self.keys.insert(place, event.clone());
         match kind {
             "m.room.message" => self.show(room, &event, body),
-            "m.reaction" => self.offer(&body["m.relates_to"]),
+            "m.reaction" => self.offer_update(&body["m.relates_to"]),
             _ => {}
         }
         (200, json!({ "event_id": event }))
     }
 
-    fn offer(&mut self, relation: &Value) {
+    fn offer_update(&mut self, relation: &Value) {
         let message = relation["event_id"].as_str().and_then(|event| self.messages.get_mut(event));
         let key = relation["key"].as_str().expect("a key");
         message.expect("a reaction to what was posted").offered.push(key.to_owned());

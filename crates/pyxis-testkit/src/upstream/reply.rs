@@ -92,7 +92,7 @@ impl Reply {
 
     /// Holds the response back until the test releases it.
     #[must_use]
-    pub fn held(mut self) -> (Self, Release) {
+    pub fn hold(mut self) -> (Self, Release) {
         let (release, wait) = oneshot::channel();
         self.wait = Some(wait);
         (self, Release(release))
@@ -122,7 +122,7 @@ pub struct Release(#[expect(dead_code, reason = "dropping it is the signal")] on
 
 impl Release {
     /// Sends the response now.
-    pub fn go(self) {}
+    pub fn send(self) {}
 }
 
 /// Sending side of a streamed body. The body ends when it is dropped.

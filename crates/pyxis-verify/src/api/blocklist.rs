@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
@@ -47,7 +47,7 @@ impl Listed for BlockedAddress {
     const LIST_SCHEMA: Option<&'static str> = Some("BlocklistResponse");
 }
 
-pub(super) type BlocklistResponse = List<BlockedAddress>;
+pub(super) type BlocklistResponse = CompleteList<BlockedAddress>;
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct BlockedAddress {
@@ -59,7 +59,7 @@ pub(super) struct BlockedAddress {
     blocked_at: String,
 }
 
-fn shown(row: BlockedRow) -> BlockedAddress {
+fn blocked_address(row: BlockedRow) -> BlockedAddress {
     BlockedAddress {
         address: row.subject.to_string(),
         network: row.network.to_string(),
@@ -85,7 +85,7 @@ pub(super) async fn list(
     Manager(_): Manager,
 ) -> Result<Json<BlocklistResponse>> {
     let rows = blocklist::list(&state.store).await?;
-    Ok(Json(rows.into_iter().map(shown).collect()))
+    Ok(Json(rows.into_iter().map(blocked_address).collect()))
 }
 
 /// Block an address from now on.

@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -38,9 +38,9 @@ impl Listed for IssuerResponse {
     const MEMBER: &'static str = "issuers";
 }
 
-pub(super) type IssuerListResponse = List<IssuerResponse>;
+pub(super) type IssuerListResponse = CompleteList<IssuerResponse>;
 
-fn shown(row: ProofIssuerRow) -> IssuerResponse {
+fn issuer_response(row: ProofIssuerRow) -> IssuerResponse {
     let created_at = row.created_at.to_rfc3339();
     IssuerResponse { kind: row.kind.as_str(), issuer: row.issuer, name: row.name, created_at }
 }
@@ -49,7 +49,7 @@ fn issuer(text: &str) -> Result<Issuer, Error> {
     text.parse().map_err(|error| Error::field("issuer", format!("{error}")))
 }
 
-/// List the issuers whose proofs are believed.
+/// List the trusted issuers of proofs.
 #[utoipa::path(
     get,
     path = "/admin/proof-issuers",
@@ -63,10 +63,10 @@ pub(super) async fn list(
     Manager(_): Manager,
 ) -> Result<Json<IssuerListResponse>> {
     let rows = issuers::list(&state.store).await?;
-    Ok(Json(rows.into_iter().map(shown).collect()))
+    Ok(Json(rows.into_iter().map(issuer_response).collect()))
 }
 
-/// Believe an issuer about a kind, or rename one.
+/// Trust an issuer for a kind, or rename one.
 #[utoipa::path(
     post,
     path = "/admin/proof-issuers",
@@ -91,10 +91,10 @@ pub(super) async fn add(
     let (kind, issuer) = (kind(&input.kind)?, issuer(&input.issuer)?);
     let (row, changed) = issuers::add(&state.audited, &actor, kind, issuer, &input.name).await?;
     let status = if changed { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(shown(row))))
+    Ok((status, Json(issuer_response(row))))
 }
 
-/// Believe an issuer about a kind no longer.
+/// Stop trusting an issuer for a kind.
 ///
 /// Proofs that it registered stay.
 #[utoipa::path(

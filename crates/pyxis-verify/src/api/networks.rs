@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use pyxis_http::Json;
-use pyxis_http::admin::{List, Listed, Manager};
+use pyxis_http::admin::{CompleteList, Listed, Manager};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,7 +15,7 @@ impl Listed for NetworkResponse {
     const LIST_SCHEMA: Option<&'static str> = Some("NetworkListResponse");
 }
 
-pub(super) type NetworkListResponse = List<NetworkResponse>;
+pub(super) type NetworkListResponse = CompleteList<NetworkResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = VerificationNetwork)]
@@ -38,7 +38,7 @@ pub(super) struct NetworkResponse {
     error: Option<String>,
 }
 
-fn shown(standing: NetworkStatus<'_>) -> NetworkResponse {
+fn network_response(standing: NetworkStatus<'_>) -> NetworkResponse {
     let (head, error) = match standing.head {
         Ok(head) => (Some(head), None),
         Err(error) => (None, Some(error)),
@@ -66,5 +66,5 @@ fn shown(standing: NetworkStatus<'_>) -> NetworkResponse {
     responses((status = 200, description = "Every network.", body = NetworkListResponse)),
 )]
 pub(super) async fn list(Extract(state): Extract<State>, Manager(_): Manager) -> Json<NetworkListResponse> {
-    Json(networks::list(&state).await.into_iter().map(shown).collect())
+    Json(networks::list(&state).await.into_iter().map(network_response).collect())
 }

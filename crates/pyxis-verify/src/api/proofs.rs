@@ -140,7 +140,7 @@ pub(super) struct Revoked {
     height: i64,
 }
 
-fn shown(row: ProofRow) -> ProofResponse {
+fn proof_response(row: ProofRow) -> ProofResponse {
     ProofResponse {
         id: row.id,
         network: row.network.to_string(),
@@ -209,7 +209,7 @@ pub(super) async fn list(
         before: wanted.before,
     };
     let rows = proofs::list(&state.store, &filter, limit).await?;
-    Ok(Json(PagedList::new(rows.into_iter().map(shown).collect(), limit)))
+    Ok(Json(PagedList::new(rows.into_iter().map(proof_response).collect(), limit)))
 }
 
 /// Read the registry's log, oldest first.

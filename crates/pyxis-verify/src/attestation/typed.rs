@@ -2,8 +2,8 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind};
-use pyxis_evm::Word;
-use pyxis_signing::eip712::words::{self, address, number, text};
+use pyxis_evm::AbiWord;
+use pyxis_signing::eip712::abi_words::{self, address, number, text};
 use pyxis_store::attestation_keys::Scheme;
 
 use super::{keys, sui};
@@ -47,9 +47,14 @@ pub struct AttestationRequest<'a> {
 }
 
 /// The hash to sign.
-pub fn signing_hash(wanted: &AttestationRequest<'_>, chain_id: u64, issued_at: i64, expires_at: i64) -> Word {
+pub fn signing_hash(
+    wanted: &AttestationRequest<'_>,
+    chain_id: u64,
+    issued_at: i64,
+    expires_at: i64,
+) -> AbiWord {
     let seconds = |seconds: i64| number(u64::try_from(seconds).unwrap_or(0));
-    let message = words::hash_struct(
+    let message = abi_words::hash_struct(
         ATTESTATION,
         &[
             text(wanted.kind.as_str()),
@@ -59,7 +64,7 @@ pub fn signing_hash(wanted: &AttestationRequest<'_>, chain_id: u64, issued_at: i
             seconds(expires_at),
         ],
     );
-    words::signing_hash(words::domain(DOMAIN, VERSION, Some(chain_id)), message)
+    abi_words::signing_hash(abi_words::domain(DOMAIN, VERSION, Some(chain_id)), message)
 }
 
 /// Attests a check, or returns the reason why not.
@@ -91,7 +96,7 @@ mod tests {
     #[test]
     fn an_attestation_is_bound_to_its_chain_and_recipient() {
         let networks = Networks::default();
-        let network = networks.named("optimism").unwrap();
+        let network = networks.find_by_name("optimism").unwrap();
         let recipient = EvmAddress([1; 20]);
         let wanted =
             AttestationRequest { network, kind: Kind::CleanHands, recipient, action_id: DEFAULT_ACTION };

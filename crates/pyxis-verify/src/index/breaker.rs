@@ -28,7 +28,7 @@ impl Breaker {
     }
 
     /// Records a call's result. After a rest, a single failure opens the breaker again.
-    pub(super) fn note(&self, success: bool, now: UnixMillis) {
+    pub(super) fn record_result(&self, success: bool, now: UnixMillis) {
         if success {
             self.failures.store(0, Ordering::Relaxed);
         } else if self.failures.fetch_add(1, Ordering::Relaxed) + 1 >= FAILURES {
@@ -46,20 +46,20 @@ mod tests {
     fn it_opens_after_failures_in_a_row_and_tries_again_after_a_rest() {
         let (breaker, now) = (Breaker::default(), UnixMillis(1000));
         for _ in 0..4 {
-            breaker.note(false, now);
+            breaker.record_result(false, now);
         }
-        breaker.note(true, now);
+        breaker.record_result(true, now);
         for _ in 0..5 {
             assert!(breaker.admits(now));
-            breaker.note(false, now);
+            breaker.record_result(false, now);
         }
         assert!(!breaker.admits(now.plus(REST).minus(Duration::from_millis(1))));
         let later = now.plus(REST);
         assert!(breaker.admits(later));
-        breaker.note(false, later);
+        breaker.record_result(false, later);
         assert!(!breaker.admits(later));
-        breaker.note(true, later.plus(REST));
-        breaker.note(false, later.plus(REST));
+        breaker.record_result(true, later.plus(REST));
+        breaker.record_result(false, later.plus(REST));
         assert!(breaker.admits(later.plus(REST)));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::field::FieldElement;
 use pyxis_core::proof::{Kind, NetworkName};
-use pyxis_evm::{Settings, Word};
+use pyxis_evm::{AbiWord, Settings};
 use serde::Deserialize;
 
 use super::{Network, Networks, SUI};
@@ -36,7 +36,7 @@ pub enum InvalidNetworks {
 struct RawNetwork {
     chain_id: Option<u64>,
     checks: Option<Vec<Check>>,
-    sources: Option<Vec<Source>>,
+    sources: Option<Vec<ClockSource>>,
     block_ms: Option<i64>,
     #[serde(default)]
     rpc: Vec<String>,
@@ -56,7 +56,7 @@ enum Check {
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Source {
+enum ClockSource {
     Registry,
     Evm,
 }
@@ -141,15 +141,15 @@ fn change(networks: &mut Networks, name: NetworkName, written: RawNetwork) -> Re
 fn sources(network: &mut Network, written: RawNetwork) -> Result<(), String> {
     let contracts = written.contracts.map(contracts).transpose()?;
     if let Some(sources) = &written.sources {
-        network.registry = sources.contains(&Source::Registry);
-        if sources.contains(&Source::Evm) && contracts.is_none() {
+        network.registry = sources.contains(&ClockSource::Registry);
+        if sources.contains(&ClockSource::Evm) && contracts.is_none() {
             return Err("the source evm needs contracts".to_owned());
         }
         if sources.is_empty() {
             return Err("sources must be registry, evm or both".to_owned());
         }
     }
-    let wanted = written.sources.is_none_or(|sources| sources.contains(&Source::Evm));
+    let wanted = written.sources.is_none_or(|sources| sources.contains(&ClockSource::Evm));
     network.contracts = contracts.filter(|_| wanted);
     for url in &written.rpc {
         check_url(url)?;
@@ -199,12 +199,12 @@ fn contracts(written: WrittenContracts) -> Result<Contracts, String> {
 impl WrittenCircuit {
     fn read(&self) -> Result<Circuit, String> {
         let issuer: FieldElement = self.issuer.parse().map_err(|error| format!("issuer: {error}"))?;
-        Ok(Circuit { id: word(&self.id)?, issuer: issuer.to_be_bytes() })
+        Ok(Circuit { id: parse_word(&self.id)?, issuer: issuer.to_be_bytes() })
     }
 }
 
 /// `0x` and 64 hexadecimal digits.
-fn word(text: &str) -> Result<Word, String> {
+fn parse_word(text: &str) -> Result<AbiWord, String> {
     let wrong = || "id must be 0x followed by 64 hex characters".to_owned();
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 64).ok_or_else(wrong)?;
     let address: pyxis_core::sui::SuiAddress = format!("0x{digits}").parse().map_err(|_| wrong())?;
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn has(networks: &Networks, name: &str, kind: Kind) -> bool {
-        networks.named(name).is_some_and(|network| network.checks(kind))
+        networks.find_by_name(name).is_some_and(|network| network.checks(kind))
     }
 
     #[test]
@@ -252,14 +252,14 @@ mod tests {
         ] {
             assert_eq!(networks.of_chain(id).unwrap().name.as_str(), name);
         }
-        assert!(networks.named("gnosis").is_none());
+        assert!(networks.find_by_name("gnosis").is_none());
     }
 
     #[test]
     fn ethereum_and_base_keep_the_names_that_an_installation_gave_them() {
         let networks = read(r#"{"mainnet": {"chain_id": 1}, "base": {"chain_id": 8453}}"#).unwrap();
         assert_eq!(networks.of_chain(1).unwrap().name.as_str(), "mainnet");
-        assert!(networks.named("ethereum").is_none() && has(&networks, "base", Kind::GovId));
+        assert!(networks.find_by_name("ethereum").is_none() && has(&networks, "base", Kind::GovId));
     }
 
     #[test]
@@ -269,7 +269,7 @@ mod tests {
         let networks = read(text).unwrap();
         assert!(has(&networks, "gnosis", Kind::Phone) && !has(&networks, "gnosis", Kind::ResidenceUs));
         assert!(!has(&networks, "optimism", Kind::Phone));
-        assert_eq!(networks.named("optimism").unwrap().block_ms, 2000);
+        assert_eq!(networks.find_by_name("optimism").unwrap().block_ms, 2000);
     }
 
     #[test]
@@ -280,12 +280,12 @@ mod tests {
                 "phone": {"id": "0x729d660e1c02e4e419745e617d643f897a538673ccf1051e093bbfa58b0a120b", "issuer": "7"}
             }}}"#;
         let both = read(&format!(r#"{{"optimism": {{{contracts}}}}}"#)).unwrap();
-        assert_eq!(both.named("optimism").unwrap().sources(), ["registry", "evm"]);
+        assert_eq!(both.find_by_name("optimism").unwrap().sources(), ["registry", "evm"]);
         let alone = read(&format!(r#"{{"optimism": {{"sources": ["evm"], {contracts}}}}}"#)).unwrap();
-        assert_eq!(alone.named("optimism").unwrap().sources(), ["evm"]);
+        assert_eq!(alone.find_by_name("optimism").unwrap().sources(), ["evm"]);
         assert!(has(&alone, "optimism", Kind::Phone) && !has(&alone, "optimism", Kind::Biometrics));
         let clock = read(r#"{"optimism": {"rpc": ["http://127.0.0.1:1"]}}"#).unwrap();
-        assert_eq!(clock.named("optimism").unwrap().sources(), ["registry"]);
+        assert_eq!(clock.find_by_name("optimism").unwrap().sources(), ["registry"]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl<'a> Register<'a> {
         state: &'a State,
         networks: &BTreeSet<NetworkName>,
     ) -> Result<Self, StatementRejection> {
-        let heads = block_height::heads(state, networks).await?;
+        let heads = block_height::fetch_heads(state, networks).await?;
         let mut tx = state.store.begin().await?;
         let clocks = block_clocks::lock(&mut tx).await?;
         Ok(Self { tx, lacking: None, heads, clocks, now: state.now(), networks: state.networks() })
@@ -71,7 +71,7 @@ impl<'a> Register<'a> {
         let by = issuer.to_string();
         let digest = statement.digest(&by);
         if let Some(known) = proof_log::find_statement(&mut self.tx, &digest).await? {
-            return self.again(statement, &known).await;
+            return self.apply_repeated(statement, &known).await;
         }
         let (outcome, network) = match statement {
             Statement::Register(said) => (self.register(said, *issuer).await?, said.network.clone()),
@@ -90,7 +90,7 @@ impl<'a> Register<'a> {
     }
 
     /// A repeated statement changes nothing; a registration whose proof has ended since does not bring it back.
-    async fn again(&mut self, statement: &Statement, known: &StatementRow) -> Applied {
+    async fn apply_repeated(&mut self, statement: &Statement, known: &StatementRow) -> Applied {
         let status = match statement {
             Statement::Register(_) => "registered",
             Statement::Revoke(_) => "revoked",
@@ -117,7 +117,7 @@ impl<'a> Register<'a> {
             // Within the same second, the one that lasts longer wins, in any order of arrival.
             return Err(StatementRejection::Superseded);
         }
-        self.take(said, expires_at).await?;
+        self.assign_nullifier(said, expires_at).await?;
         if let Some(old) = open {
             proofs::end(&mut self.tx, old.id, height, Ended::Replaced).await?;
             if old.nullifier != said.nullifier {
@@ -136,7 +136,7 @@ impl<'a> Register<'a> {
             from_height: height,
             registered_at: self.now,
         };
-        let id = self.enter(&new).await?;
+        let id = self.insert_proof(&new).await?;
         Ok(StatementEffect { status: "registered", new: true, height, proof: Some(id) })
     }
 
@@ -157,9 +157,13 @@ impl<'a> Register<'a> {
 
     /// Assigns the nullifier to the address. Expired proofs of the previous holder end here and now: the block's
     /// timestamp may lag behind our clock.
-    async fn take(&mut self, said: &Registration, expires_at: UnixMillis) -> Result<(), StatementRejection> {
+    async fn assign_nullifier(
+        &mut self,
+        said: &Registration,
+        expires_at: UnixMillis,
+    ) -> Result<(), StatementRejection> {
         let mark = (said.kind, said.action_id, said.nullifier);
-        if !proofs::take(&mut self.tx, mark, said.subject, expires_at, self.now).await? {
+        if !proofs::assign(&mut self.tx, mark, said.subject, expires_at, self.now).await? {
             return Err(StatementRejection::AlreadyRegistered);
         }
         let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
@@ -171,7 +175,7 @@ impl<'a> Register<'a> {
     }
 
     /// Stores a proof and its log entry.
-    async fn enter(&mut self, new: &NewProof) -> Result<i64, StatementRejection> {
+    async fn insert_proof(&mut self, new: &NewProof) -> Result<i64, StatementRejection> {
         let id = proofs::insert(&mut self.tx, new).await?;
         let entry = LogRow {
             id: 0,
@@ -288,7 +292,7 @@ impl<'a> Register<'a> {
             self.check_order((&row.network, row.kind, said.to, row.action_id), signed_at).await?;
         }
         proofs::release(&mut self.tx, mark, said.from).await?;
-        if !proofs::take(&mut self.tx, mark, said.to, until.unwrap_or(now), now).await? {
+        if !proofs::assign(&mut self.tx, mark, said.to, until.unwrap_or(now), now).await? {
             return Err(StatementRejection::AlreadyRegistered);
         }
         let mut first = None;
@@ -334,12 +338,12 @@ impl<'a> Register<'a> {
             from_height: height,
             registered_at: self.now,
         };
-        Ok((height, self.enter(&new).await?))
+        Ok((height, self.insert_proof(&new).await?))
     }
 
     /// The block in which a change on a network happens.
     pub(crate) fn next(&mut self, network: &NetworkName) -> Result<i64, StatementRejection> {
-        if !self.heads.asked(network) {
+        if !self.heads.was_queried(network) {
             self.lacking = Some(network.clone());
         }
         self.heads.next(&self.clocks, network).ok_or_else(|| {
@@ -425,7 +429,7 @@ fn check_place(
     networks: &Networks,
 ) -> Result<(), StatementRejection> {
     let name = network.as_str();
-    let Some(network) = networks.named(name) else {
+    let Some(network) = networks.find_by_name(name) else {
         return Err(StatementRejection::Field { field: "network", reason: networks.unknown(name).into() });
     };
     if !network.registry {

@@ -9,8 +9,8 @@ use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::proof::Statement;
 use pyxis_core::secret::SecretBytes;
-use pyxis_evm::Word;
-use pyxis_signing::eip712::words::{self, number, text};
+use pyxis_evm::AbiWord;
+use pyxis_signing::eip712::abi_words::{self, number, text};
 
 const REGISTER: &str = "Register(string kind,string network,string subject,uint256 actionId,\
                         uint256 nullifier,uint64 issuedAt,uint64 expiresAt,string nonce)";
@@ -101,10 +101,10 @@ impl IssuerKey {
 }
 
 /// The hash that the key of an EVM address signs.
-pub fn typed_hash(statement: &Statement) -> Word {
+pub fn typed_hash(statement: &Statement) -> AbiWord {
     let seconds = |seconds: i64| number(u64::try_from(seconds).unwrap_or(0));
     let hash = match statement {
-        Statement::Register(said) => words::hash_struct(
+        Statement::Register(said) => abi_words::hash_struct(
             REGISTER,
             &[
                 text(said.kind.as_str()),
@@ -117,7 +117,7 @@ pub fn typed_hash(statement: &Statement) -> Word {
                 text(&said.nonce),
             ],
         ),
-        Statement::Revoke(said) => words::hash_struct(
+        Statement::Revoke(said) => abi_words::hash_struct(
             REVOKE,
             &[
                 text(said.kind.as_str()),
@@ -129,7 +129,7 @@ pub fn typed_hash(statement: &Statement) -> Word {
                 text(&said.nonce),
             ],
         ),
-        Statement::Rebind(said) => words::hash_struct(
+        Statement::Rebind(said) => abi_words::hash_struct(
             REBIND,
             &[
                 text(said.kind.as_str()),
@@ -142,7 +142,7 @@ pub fn typed_hash(statement: &Statement) -> Word {
             ],
         ),
     };
-    words::signing_hash(words::domain(DOMAIN, VERSION, None), hash)
+    abi_words::signing_hash(abi_words::domain(DOMAIN, VERSION, None), hash)
 }
 
 /// Decodes at least one byte of hexadecimal digits after `0x`.

@@ -99,7 +99,7 @@ pub(super) fn country(name: &str) -> Result<Kind> {
 pub(super) fn network<'n>(networks: &'n Networks, name: &str, kind: Kind) -> Result<&'n Network> {
     let fits = |network: &&Network| network.chain_id.is_some() && network.checks(kind);
     let known = || networks.iter().filter(fits).map(|network| network.name.to_string()).collect();
-    networks.named(name).filter(fits).ok_or_else(|| Error::UnsupportedNetwork(known()))
+    networks.find_by_name(name).filter(fits).ok_or_else(|| Error::UnsupportedNetwork(known()))
 }
 
 /// The network with this chain id, if it has checks of a kind.

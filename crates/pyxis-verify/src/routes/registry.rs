@@ -58,14 +58,14 @@ pub(super) async fn submit(Extract(state): Extract<State>, Raw(body): Raw) -> Re
     };
     match registry::submit(&state, &signed).await {
         Ok(outcome) => done(&outcome),
-        Err(refusal) => refused(&refusal),
+        Err(refusal) => rejection_response(&refusal),
     }
 }
 
 fn done(outcome: &StatementEffect) -> Response {
     let status = if outcome.new { StatusCode::CREATED } else { StatusCode::OK };
     let StatementEffect { status: effect, height, proof, .. } = outcome;
-    told(status, &json!(StatementEffectResponse { height: *height, id: *proof, status: effect }))
+    relay_response(status, &json!(StatementEffectResponse { height: *height, id: *proof, status: effect }))
 }
 
 fn invalid(error: &InvalidStatement) -> Response {
@@ -75,10 +75,10 @@ fn invalid(error: &InvalidStatement) -> Response {
             (StatusCode::UNPROCESSABLE_ENTITY, "invalid_field")
         }
     };
-    told(status, &json!({ "error": code, "detail": error.to_string() }))
+    relay_response(status, &json!({ "error": code, "detail": error.to_string() }))
 }
 
-fn refused(refusal: &StatementRejection) -> Response {
+fn rejection_response(refusal: &StatementRejection) -> Response {
     let status = match refusal {
         StatementRejection::IssuerNotAllowed | StatementRejection::BadSignature => StatusCode::FORBIDDEN,
         StatementRejection::AlreadyRegistered
@@ -94,10 +94,10 @@ fn refused(refusal: &StatementRejection) -> Response {
         let cause = std::error::Error::source(refusal).map(ToString::to_string);
         tracing::warn!(error = %refusal, cause, "cannot register a statement");
     }
-    told(status, &json!({ "error": refusal.code(), "detail": refusal.to_string() }))
+    relay_response(status, &json!({ "error": refusal.code(), "detail": refusal.to_string() }))
 }
 
-fn told(status: StatusCode, body: &Value) -> Response {
+fn relay_response(status: StatusCode, body: &Value) -> Response {
     let mut response = (status, body.to_string()).into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if status == StatusCode::SERVICE_UNAVAILABLE {

@@ -35,10 +35,15 @@ pub(super) async fn check(
     Path((country, network)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    answer(ask(&state, &country, &network, &QueryPairs::read(query.as_deref())).await)
+    answer(check_residence(&state, &country, &network, &QueryPairs::read(query.as_deref())).await)
 }
 
-async fn ask(state: &State, country: &str, network: &str, query: &QueryPairs<'_>) -> Result<String> {
+async fn check_residence(
+    state: &State,
+    country: &str,
+    network: &str,
+    query: &QueryPairs<'_>,
+) -> Result<String> {
     let kind = parameters::country(country)?;
     let user = parameters::address(query.need("user", "user address")?)?;
     let network = parameters::network(state.networks(), network, kind)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pyxis_http::openapi::{retry_after, text, words};
+use pyxis_http::openapi::{retry_after, text, text_enum};
 use pyxis_store::proofs::Ended;
 use utoipa::openapi::schema::{ArrayBuilder, Type};
 use utoipa::openapi::{ContentBuilder, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder, Schema};
@@ -101,13 +101,13 @@ fn error(schema: ObjectBuilder) -> ObjectBuilder {
 
 /// With one of the messages of these errors.
 fn errors(errors: &[Error]) -> ObjectBuilder {
-    let messages: Vec<_> = errors.iter().map(Error::said).collect();
-    error(words(messages.iter().map(|message| &**message)))
+    let messages: Vec<_> = errors.iter().map(Error::public_message).collect();
+    error(text_enum(messages.iter().map(|message| &**message)))
 }
 
 /// With one of these codes, and a sentence.
 fn rejected(codes: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {
-    error(words(codes)).property("detail", text())
+    error(text_enum(codes)).property("detail", text())
 }
 
 fn bad_question() -> ObjectBuilder {

@@ -93,7 +93,7 @@ async fn list(state: &State, address: &str, query: &QueryPairs<'_>) -> Result<St
         .iter()
         .skip((page - 1).saturating_mul(size))
         .take(size)
-        .map(|row| shown(state, row, &attester, blocked))
+        .map(|row| indexed_attestation(state, row, &attester, blocked))
         .collect();
     let data = AttestationPageData { page, rows: shown, size, total: rows.len() };
     let page = AttestationPage { data, message: "ok", status_code: 200, success: true };
@@ -107,7 +107,7 @@ fn subject(text: &str) -> Option<Subject> {
     (text.len() >= EVM_LENGTH).then_some(subject)
 }
 
-fn shown(state: &State, row: &ProofRow, attester: &str, blocked: bool) -> IndexedAttestation {
+fn indexed_attestation(state: &State, row: &ProofRow, attester: &str, blocked: bool) -> IndexedAttestation {
     IndexedAttestation {
         attestation_id: format!("pyxis_{}", row.id),
         attester: attester.to_owned(),

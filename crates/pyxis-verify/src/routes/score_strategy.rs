@@ -170,7 +170,7 @@ struct Strategy {
 impl Strategy {
     fn read(asked: &VoteRequest<'_>) -> Result<Self> {
         let (combination, names) = match (asked.find("and"), asked.find("or")) {
-            (Some(_), Some(_)) => return Err(bad("and and or exclude each other: use one of them")),
+            (Some(_), Some(_)) => return Err(bad_request("and and or exclude each other: use one of them")),
             (_, Some(names)) => (Combination::Or, names),
             (names, None) => (Combination::And, names.unwrap_or_default()),
         };
@@ -184,7 +184,9 @@ impl Strategy {
         };
         let measure = read_measure(asked)?;
         if combination == Combination::Or && matches!(measure, Measure::Power { .. }) {
-            return Err(bad("or needs threshold: a proof alone has no score that could be voting power"));
+            return Err(bad_request(
+                "or needs threshold: a proof alone has no score that could be voting power",
+            ));
         }
         Ok(Self { measure, combination, kinds, action })
     }
@@ -225,22 +227,24 @@ impl Strategy {
 fn read_measure(asked: &VoteRequest<'_>) -> Result<Measure> {
     let decimals = asked.find("decimals").map(|text| {
         let number = text.parse().ok().filter(|number| text.len() == 1 && *number <= PLACES);
-        number.ok_or_else(|| bad("decimals must be 0 to 5"))
+        number.ok_or_else(|| bad_request("decimals must be 0 to 5"))
     });
     let decimals = decimals.transpose()?;
     match asked.find("threshold") {
         None => Ok(Measure::Power { decimals }),
-        Some(_) if decimals.is_some() => Err(bad("decimals is for scores: leave it out with threshold")),
+        Some(_) if decimals.is_some() => {
+            Err(bad_request("decimals is for scores: leave it out with threshold"))
+        }
         Some(OWN) => Ok(Measure::OwnThreshold),
         Some(text) => {
             let threshold = text.parse().ok().filter(|threshold| *threshold > Decimal::ZERO);
             let message = "threshold must be scorer, or a decimal number above 0 with at most five decimals";
-            threshold.map(Measure::Threshold).ok_or_else(|| bad(message))
+            threshold.map(Measure::Threshold).ok_or_else(|| bad_request(message))
         }
     }
 }
 
-const fn bad(message: &'static str) -> Error {
+const fn bad_request(message: &'static str) -> Error {
     Error::InvalidStrategy(message)
 }
 
@@ -256,7 +260,7 @@ fn power(score: Decimal, decimals: Option<u32>) -> Value {
 }
 
 async fn vote(state: &State, asked: &VoteRequest<'_>) -> Result<String> {
-    let (network, snapshot) = asked.place()?;
+    let (network, snapshot) = asked.network_and_snapshot()?;
     let scorer = asked.find("scorer-id").ok_or(Error::Missing("scorer-id"))?;
     let voters = asked.voters(state.config.max_addresses)?;
     let strategy = Strategy::read(asked)?;

@@ -188,7 +188,7 @@ async fn from_body(
 }
 
 async fn score(state: &State, kind: Kind, asked: &VoteRequest<'_>) -> Result<String> {
-    let (network, snapshot) = asked.place()?;
+    let (network, snapshot) = asked.network_and_snapshot()?;
     let action_id = match kind {
         Kind::ResidenceUs => None,
         _ => Some(asked.find("action-id").ok_or(Error::Missing("action-id"))?),

@@ -49,14 +49,14 @@ pub(super) async fn check(
     Path((kind, network)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    match ask(&state, &kind, &network, &QueryPairs::read(query.as_deref())).await {
+    match check_uniqueness(&state, &kind, &network, &QueryPairs::read(query.as_deref())).await {
         Ok((CheckVerdict::Invalid(_), false)) => json("{\"result\":false}"),
         Ok((verdict, explain)) => answer(body(verdict, explain)),
         Err(error) => answer(Err(error)),
     }
 }
 
-async fn ask(
+async fn check_uniqueness(
     state: &State,
     kind: &str,
     network: &str,

@@ -130,7 +130,7 @@ impl<'a> VoteRequest<'a> {
     }
 
     /// Network and snapshot, as given.
-    pub(super) fn place(&self) -> Result<(&'a str, &'a str)> {
+    pub(super) fn network_and_snapshot(&self) -> Result<(&'a str, &'a str)> {
         let network = self.network.ok_or(Error::Missing("network"))?;
         let snapshot = self.snapshot.ok_or(Error::Missing("snapshot"))?;
         if self.addresses.is_empty() { Err(Error::Missing("addresses")) } else { Ok((network, snapshot)) }

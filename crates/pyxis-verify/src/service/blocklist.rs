@@ -40,7 +40,7 @@ pub async fn block(
     require_first_workspace(&state.store, actor).await?;
     check_text("reason", reason)?;
     let networks = places(state.networks(), subject, network)?;
-    let mut change = Held::begin(state, &networks.iter().copied().cloned().collect()).await?;
+    let mut change = LockedClocks::begin(state, &networks.iter().copied().cloned().collect()).await?;
     let blocked = blocklist::of_subject(&mut change.tx, subject).await?;
     let mut done = BlockOutcome { new: 0, unreachable: Vec::new() };
     for network in networks.iter().filter(|name| !blocked.iter().any(|row| row.network == ***name)) {
@@ -77,7 +77,7 @@ pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Op
     let mut networks = places(state.networks(), subject, network)?;
     let blocked = blocklist::of_subject(&state.store, subject).await?;
     networks.retain(|name| blocked.iter().any(|row| row.network == **name));
-    let mut change = Held::begin(state, &networks.iter().copied().cloned().collect()).await?;
+    let mut change = LockedClocks::begin(state, &networks.iter().copied().cloned().collect()).await?;
     let mut lifted = 0;
     for network in networks {
         let height = change.next(network)?;
@@ -119,15 +119,15 @@ fn places<'a>(networks: &'a Networks, subject: Subject, name: Option<&str>) -> R
 }
 
 /// A change of the blocklist, with the clocks held.
-struct Held {
+struct LockedClocks {
     tx: Tx,
     heads: block_height::NetworkHeads,
     clocks: Vec<block_clocks::ClockRow>,
 }
 
-impl Held {
+impl LockedClocks {
     async fn begin(state: &State, networks: &BTreeSet<NetworkName>) -> Result<Self> {
-        let heads = block_height::heads(state, networks).await?;
+        let heads = block_height::fetch_heads(state, networks).await?;
         let mut tx = state.store.begin().await?;
         let clocks = block_clocks::lock(&mut tx).await?;
         Ok(Self { tx, heads, clocks })

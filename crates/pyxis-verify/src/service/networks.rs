@@ -25,11 +25,11 @@ pub struct NetworkStatus<'a> {
 
 /// Every network, queried in parallel.
 pub async fn list(state: &State) -> Vec<NetworkStatus<'_>> {
-    let asked: Vec<_> = state.networks().iter().map(|network| standing(state, network)).collect();
+    let asked: Vec<_> = state.networks().iter().map(|network| network_status(state, network)).collect();
     join_all(asked).await
 }
 
-async fn standing<'a>(state: &State, network: &'a Network) -> NetworkStatus<'a> {
+async fn network_status<'a>(state: &State, network: &'a Network) -> NetworkStatus<'a> {
     let begun = Instant::now();
     let head = block_height::latest(state, network).await;
     NetworkStatus {

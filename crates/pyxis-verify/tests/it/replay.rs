@@ -259,7 +259,7 @@ impl History {
     }
 
     async fn head(&self) -> i64 {
-        let network = self.state.networks().named("optimism").unwrap();
+        let network = self.state.networks().find_by_name("optimism").unwrap();
         block_height::latest(&self.state, network).await.unwrap().height
     }
 
@@ -268,7 +268,7 @@ impl History {
         let mut holders = Holders::new();
         for place in PLACES {
             let name = place.network();
-            let network = self.state.networks().named(name.as_str()).unwrap();
+            let network = self.state.networks().find_by_name(name.as_str()).unwrap();
             let action_id = (place != Place::Residence).then_some(DEFAULT_ACTION);
             let ask =
                 CheckRequest { network, kind: place.kind(), action_id, snapshot: Snapshot::Block(height) };

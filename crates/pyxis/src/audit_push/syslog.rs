@@ -1,8 +1,8 @@
 //! Syslog messages (RFC 5424) over TLS (RFC 5425).
 //!
-//! The protocol has no acknowledgment. A batch counts as received once the receiver has closed the connection after our
-//! end of it: an operating system that discards unread data resets the connection instead. A receiver that closes before
-//! our end has read nothing for sure; a load balancer without a receiver behind it does that.
+//! The protocol has no acknowledgment. A batch counts as received once the receiver has closed the connection
+//! after our end of it. An operating system that discards unread data resets the connection instead. A receiver
+//! that closes before our end has read nothing for sure; a load balancer without a receiver behind it does that.
 
 use std::fmt::Write as _;
 use std::io;

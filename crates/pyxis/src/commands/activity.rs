@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
 use pyxis_core::hex;
-use pyxis_models::reading::Reader;
+use pyxis_models::activity_reader::Reader;
 use pyxis_scoring::activity::{self as work, Imported, Rebuilt};
 use pyxis_store::activity;
 use serde_json::{Value, json};
@@ -31,11 +31,11 @@ pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<Exi
                 let why = "no imported file has this SHA-256; `pyxis activity list` prints those that do";
                 return Ok(nothing_to_do(why));
             }
-            tell(global.json, &[], Some(&rebuild(&app, false).await?));
+            print_result(global.json, &[], Some(&rebuild(&app, false).await?));
             Ok(ExitCode::SUCCESS)
         }
         ActivityCommand::Rebuild => {
-            tell(global.json, &[], Some(&rebuild(&app, true).await?));
+            print_result(global.json, &[], Some(&rebuild(&app, true).await?));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -76,7 +76,7 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf], defer: bool) -> Res
     // Imported activity is scored even if a later file failed or an earlier rebuild was interrupted.
     if imported.iter().any(|(_, done)| done.new) || (!defer && lags(app).await?) {
         let rebuilt = if defer { None } else { Some(rebuild(app, false).await?) };
-        tell(as_json, &imported, rebuilt.as_ref());
+        print_result(as_json, &imported, rebuilt.as_ref());
     } else if failure.is_none() {
         return Ok(nothing_to_do("every file was already imported"));
     }
@@ -88,7 +88,7 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf], defer: bool) -> Res
 }
 
 /// Updates suspected groups and stored features to models that were just put in force.
-pub(super) async fn follow(app: &App) -> Result<()> {
+pub(super) async fn update_derived_data(app: &App) -> Result<()> {
     if lags(app).await? {
         rebuild(app, false).await?;
     }
@@ -140,7 +140,7 @@ async fn rebuild(app: &App, every: bool) -> Result<Rebuilt> {
         bar.set_position(wallets as u64);
     };
     let done = if every {
-        work::renew(&app.store, &held.bundle, report).await
+        work::renew_claim(&app.store, &held.bundle, report).await
     } else {
         work::rebuild(&app.store, &held.bundle, report).await
     };
@@ -149,7 +149,7 @@ async fn rebuild(app: &App, every: bool) -> Result<Rebuilt> {
 }
 
 /// Prints what was imported and what was computed from it; `None` means that computing was postponed.
-fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt>) {
+fn print_result(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt>) {
     if as_json {
         return out::json(&in_json(imported, rebuilt));
     }

@@ -30,7 +30,7 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             };
             let agent = agents::update(&state.audited, &actor, agent.row.id, patch).await?;
             if global.json {
-                out::json(&shown(&agent));
+                out::json(&agent_json(&agent));
             } else {
                 let hourly = agent.row.rate_limit_per_hour.map(|limit| out::counted(limit, "request"));
                 out::line(format_args!(
@@ -41,7 +41,8 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             }
         }
         AgentCommand::List => {
-            let rows: Vec<_> = agents::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
+            let rows: Vec<_> =
+                agents::list(&state.store, actor.workspace).await?.iter().map(agent_json).collect();
             let columns = [
                 "name",
                 "enabled",
@@ -82,7 +83,7 @@ async fn set_enabled(app: &App, actor: &Actor, name: &str, enabled: bool, as_jso
     let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
     let agent = agents::update(&app.gateway.audited, actor, agent.row.id, patch).await?;
     if as_json {
-        out::json(&shown(&agent));
+        out::json(&agent_json(&agent));
     } else {
         out::line(format_args!("{name} is {}", if enabled { "enabled" } else { "disabled" }));
     }
@@ -93,7 +94,7 @@ fn already(name: &str, enabled: bool) -> AlreadySo {
     AlreadySo(format!("{name} is already {}", if enabled { "enabled" } else { "disabled" }))
 }
 
-fn shown(agent: &Agent) -> Value {
+fn agent_json(agent: &Agent) -> Value {
     json!({
         "id": agent.row.id,
         "name": agent.row.name,
@@ -111,7 +112,7 @@ fn shown(agent: &Agent) -> Value {
 
 fn print_key(as_json: bool, agent: &Agent, key: &SecretString) {
     if as_json {
-        let mut value = shown(agent);
+        let mut value = agent_json(agent);
         value["key"] = key.expose().as_str().into();
         out::json(&value);
     } else {

@@ -24,21 +24,25 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
         AllowListCommand::Create { name, options } => {
             let list = allow_lists::create(state, &actor, input(name, options)).await?;
             let name = &list.row.provider;
-            out::outcome(global.json, &shown(&list), format_args!("{name} added; its list is empty"));
+            out::outcome(
+                global.json,
+                &allow_list_json(&list),
+                format_args!("{name} added; its list is empty"),
+            );
             true
         }
         AllowListCommand::List => {
             let lists = allow_lists::list(state, &actor).await?;
-            let rows: Vec<Value> = lists.iter().map(shown).collect();
+            let rows: Vec<Value> = lists.iter().map(allow_list_json).collect();
             out::list(global.json, "allow lists", COLUMNS, &rows);
             true
         }
         AllowListCommand::Show { name, addresses: false } => {
             let list = allow_lists::get(state, &actor, &name).await?;
             if global.json {
-                out::json(&shown(&list));
+                out::json(&allow_list_json(&list));
             } else {
-                out::table(false, COLUMNS, &[shown(&list)]);
+                out::table(false, COLUMNS, &[allow_list_json(&list)]);
             }
             true
         }
@@ -74,7 +78,7 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
 
 const COLUMNS: &[&str] = &["name", "addresses", "issued", "valid_days", "description", "created_at"];
 
-fn shown(list: &AllowList) -> Value {
+fn allow_list_json(list: &AllowList) -> Value {
     json!({
         "name": list.row.provider,
         "description": list.row.description,

@@ -24,7 +24,7 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
             let (row, key) = api_keys::create(state, &actor, build(input)?).await?;
             if global.json {
                 let publishable = api_keys::publishable_of(&state.store, actor.workspace, row.id).await?;
-                let mut value = shown(&row, publishable.as_ref());
+                let mut value = api_key_json(&row, publishable.as_ref());
                 value["key"] = key.expose().as_str().into();
                 out::json(&value);
             } else {
@@ -35,7 +35,7 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
         ApiKeyCommand::List => {
             let publishable = api_keys::publishable(&state.store, actor.workspace).await?;
             let rows = api_keys::list(&state.store, actor.workspace).await?;
-            let rows: Vec<_> = rows.iter().map(|row| shown(row, publishable.get(&row.id))).collect();
+            let rows: Vec<_> = rows.iter().map(|row| api_key_json(row, publishable.get(&row.id))).collect();
             let columns = [
                 "id",
                 "name",
@@ -126,15 +126,15 @@ async fn update(
     };
     let publishable = api_keys::publishable_of(&app.scoring.store, actor.workspace, row.id).await?;
     if as_json {
-        out::json(&shown(&row, publishable.as_ref()));
+        out::json(&api_key_json(&row, publishable.as_ref()));
     } else if let Some(publishable) = publishable {
-        let (stamps, origins) = (words(stamps_tier(&row)), publishable.origins.join(", "));
+        let (stamps, origins) = (tier_text(stamps_tier(&row)), publishable.origins.join(", "));
         out::line(format_args!(
             "{} ({}): Stamps {stamps}, widget of scorer {} in {origins}",
             row.id, row.name, publishable.scorer
         ));
     } else {
-        let (stamps, models) = (words(stamps_tier(&row)), words(models_tier(&row)));
+        let (stamps, models) = (tier_text(stamps_tier(&row)), tier_text(models_tier(&row)));
         let may = may(&row).join(", ");
         out::line(format_args!("{} ({}): Stamps {stamps}, models {models}, may {may}", row.id, row.name));
     }
@@ -151,7 +151,7 @@ async fn revoke(app: &App, actor: &Actor, id: ApiKeyId, as_json: bool) -> Result
     Ok(now)
 }
 
-fn words(tier: Tier) -> String {
+fn tier_text(tier: Tier) -> String {
     match tier.limit {
         Some(limit) => format!("tier {} ({limit} requests per 15 minutes)", tier.tier),
         None => format!("tier {}", tier.tier),
@@ -163,7 +163,7 @@ fn may(row: &ApiKeyRow) -> Vec<&'static str> {
     all.into_iter().filter_map(|(may, word)| may.then_some(word)).collect()
 }
 
-fn shown(row: &ApiKeyRow, publishable: Option<&PublishableKey>) -> Value {
+fn api_key_json(row: &ApiKeyRow, publishable: Option<&PublishableKey>) -> Value {
     json!({
         "id": row.id,
         "name": row.name,

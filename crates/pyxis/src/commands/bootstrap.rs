@@ -85,7 +85,7 @@ fn scorer_input() -> ScorerInput {
 
 /// It reads and writes Stamps; history is granted on request.
 fn api_key_input() -> ApiKeyInput {
-    ApiKeyInput { can_write: true, ..ApiKeyInput::named(FIRST_WORKSPACE) }
+    ApiKeyInput { can_write: true, ..ApiKeyInput::with_name(FIRST_WORKSPACE) }
 }
 
 fn print(as_json: bool, first: &First) {

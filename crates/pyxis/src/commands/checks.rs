@@ -63,7 +63,7 @@ async fn check(
     network: &str,
     at: Option<i64>,
 ) -> Result<ExitCode> {
-    let found = app.verify.networks().named(network).filter(|network| network.checks(kind));
+    let found = app.verify.networks().find_by_name(network).filter(|network| network.checks(kind));
     let network = found.with_context(|| {
         format!("network {network} has no checks of this kind; `pyxis network list` shows the networks")
     })?;

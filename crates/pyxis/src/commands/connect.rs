@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
         out::json(&json!({ "name": client.name, "place": client.place, "configuration": text }));
         return Ok(());
     }
-    // What to do stands beside the text, so that the text can go into a file.
+    // What to do is kept apart from the text, so that the text can go into a file.
     out::notice(format_args!("{}: {}\n", client.label, client.place));
     out::line(text.trim_end());
     // Some programs ask for the key, or keep it themselves.

@@ -20,7 +20,7 @@ use self::settings::{filled, of_kind, refuse_unused};
 use super::{acting, out, presets};
 use crate::cli::{AddCredential, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm};
 use crate::config::env::ProcessEnv;
-use crate::config::secrets::{entered, read_secret, read_variable};
+use crate::config::secrets::{clean_secret, read_secret, read_variable};
 
 pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<()> {
     let (app, actor) = acting(global).await?;
@@ -30,7 +30,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
             let row = credentials::create(state, &actor, build(input)?).await?;
             warn(state, &row);
             if global.json {
-                out::json(&shown(&row));
+                out::json(&credential_json(&row));
             } else {
                 out::line(format_args!("stored {} (version {})", row.name, row.version));
             }
@@ -60,7 +60,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
         }
         CredentialCommand::List => {
             let rows: Vec<_> =
-                credentials::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
+                credentials::list(&state.store, actor.workspace).await?.iter().map(credential_json).collect();
             let columns = ["name", "connector", "allowed_hosts", "version", "description"];
             out::list(global.json, "credentials", &columns, &rows);
         }
@@ -136,7 +136,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
     let sidecar = api_base.is_some() && auth.is_some_and(|kind| kind.name == "oauth1");
     refuse_unused(auth, sidecar, &set, auth_name.as_deref(), auth_format.as_deref())?;
     let auth = match auth {
-        None => Some(described(auth_json.as_deref(), preset.as_deref(), &set, &mut allow_hosts)?),
+        None => Some(parse_auth(auth_json.as_deref(), preset.as_deref(), &set, &mut allow_hosts)?),
         Some(_) if sidecar => None,
         Some(kind) => Some(of_kind(kind, &set, auth_name, auth_format)?),
     };
@@ -165,7 +165,7 @@ fn policy_of(preset: Option<&str>) -> Result<Policy> {
 }
 
 /// The kind from JSON or a preset; a preset's hosts apply if none were named.
-fn described(
+fn parse_auth(
     json: Option<&str>,
     preset: Option<&str>,
     set: &[String],
@@ -215,7 +215,7 @@ fn signing_key(wanted: GenerateKey) -> Result<CredentialInput> {
     })
 }
 
-fn shown(row: &CredentialRow) -> Value {
+fn credential_json(row: &CredentialRow) -> Value {
     let hosts: Value = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
     json!({
         "id": row.id,
@@ -254,12 +254,12 @@ fn prompt() -> Result<SecretString> {
     if std::io::stdin().is_terminal() {
         write!(std::io::stderr(), "secret (not shown): ")?;
         let text = rpassword::read_password().context("cannot read the secret")?;
-        return entered("the secret", text);
+        return clean_secret("the secret", text);
     }
     // Read to the end: a PEM key has several lines.
     let mut text = String::new();
     std::io::stdin().lock().read_to_string(&mut text).context("cannot read the secret")?;
-    let secret = entered("the secret", text)?;
+    let secret = clean_secret("the secret", text)?;
     if secret.expose().is_empty() {
         bail!("no secret; give it with --secret-file or --secret-env, or on standard input");
     }

@@ -119,7 +119,7 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
     findings.push(data_dir(config));
     findings.push(open_files_limit(config));
     if let Err(error) = signed_head::expect_file(config) {
-        findings.push(trail::lost(&error));
+        findings.push(trail::missing_database(&error));
         return false;
     }
     let store = match open_existing(config) {
@@ -151,7 +151,7 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
         return false;
     }
     if let Err(error) = signed_head::expect_records(config, &store).await {
-        findings.push(trail::lost(&error));
+        findings.push(trail::missing_database(&error));
         return false;
     }
     findings.push(Finding::good("database"));

@@ -22,12 +22,12 @@ const MAX_ANSWER: usize = 64 * 1024;
 
 /// Program that is asked.
 #[derive(Clone, Copy)]
-enum Subject {
+enum CheckedProgram {
     Server,
     Proxy,
 }
 
-impl Subject {
+impl CheckedProgram {
     /// Path of its check.
     const fn path(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Subject {
 
 /// Prints one line: `ready`, or the reason that the server or the proxy is not.
 pub(super) async fn run(global: &Global, url: Option<&str>, is_proxy: bool) -> ExitCode {
-    let subject = if is_proxy { Subject::Proxy } else { Subject::Server };
+    let subject = if is_proxy { CheckedProgram::Proxy } else { CheckedProgram::Server };
     let checked = tokio::time::timeout(LIMIT, check(global, url, subject)).await;
     let late = || Err(anyhow::anyhow!("no answer within {} seconds", LIMIT.as_secs_f32()));
     let checked = checked.unwrap_or_else(|_| late());
@@ -49,21 +49,21 @@ pub(super) async fn run(global: &Global, url: Option<&str>, is_proxy: bool) -> E
     if reason.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn check(global: &Global, url: Option<&str>, subject: Subject) -> Result<()> {
+async fn check(global: &Global, url: Option<&str>, subject: CheckedProgram) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
     let url = match url {
         Some(url) => connect::base_url(url.strip_suffix(subject.path()).unwrap_or(url))?,
         None => local_url(&config, subject)?,
     };
     // The address is the operator's own, and often a private one.
-    ask(&app::client(&config)?.private(), &url, subject).await
+    check_ready(&app::client(&config)?.private(), &url, subject).await
 }
 
 /// URL of the server or proxy that these settings start, on this machine.
-fn local_url(config: &Config, subject: Subject) -> Result<String> {
+fn local_url(config: &Config, subject: CheckedProgram) -> Result<String> {
     let (mut address, name) = match subject {
-        Subject::Server => (config.listen, "PX_LISTEN"),
-        Subject::Proxy => (config.proxy.listen, "PX_PROXY_LISTEN"),
+        CheckedProgram::Server => (config.listen, "PX_LISTEN"),
+        CheckedProgram::Proxy => (config.proxy.listen, "PX_PROXY_LISTEN"),
     };
     if address.port() == 0 {
         bail!("{name} leaves the port to the system; name the address with --url");
@@ -78,7 +78,7 @@ fn local_url(config: &Config, subject: Subject) -> Result<String> {
 }
 
 /// Succeeds if the answer says ready. A redirect is not an answer.
-async fn ask(client: &Client, url: &str, subject: Subject) -> Result<()> {
+async fn check_ready(client: &Client, url: &str, subject: CheckedProgram) -> Result<()> {
     let request = Request::get(format!("{url}{}", subject.path())).body(empty()).context("--url")?;
     // The limit on the whole answer is shorter.
     let response = client.send(request, 2 * LIMIT).await.with_context(|| url.to_owned())?;
@@ -91,10 +91,10 @@ async fn ask(client: &Client, url: &str, subject: Subject) -> Result<()> {
         Some("starting") => bail!("it is starting"),
         Some("unavailable") => bail!("unavailable: {}", unavailable(&parts)),
         _ => match subject {
-            Subject::Server => {
+            CheckedProgram::Server => {
                 bail!("{url} answered {status}, not as a Pyxis server does; for `pyxis proxy`, add --proxy")
             }
-            Subject::Proxy => bail!("{url} answered {status}, not as `pyxis proxy` does"),
+            CheckedProgram::Proxy => bail!("{url} answered {status}, not as `pyxis proxy` does"),
         },
     }
 }
@@ -114,7 +114,10 @@ mod tests {
     fn the_server_of_the_settings_is_asked_on_this_machine() {
         let url = |listen: &str| {
             let flags = Flags::from([("listen", listen.to_owned())]);
-            local_url(&Config::load(&flags, &std::collections::BTreeMap::new()).unwrap(), Subject::Server)
+            local_url(
+                &Config::load(&flags, &std::collections::BTreeMap::new()).unwrap(),
+                CheckedProgram::Server,
+            )
         };
         assert_eq!(url("0.0.0.0:8700").unwrap(), "http://127.0.0.1:8700");
         assert_eq!(url("[::]:8700").unwrap(), "http://[::1]:8700");
@@ -122,6 +125,6 @@ mod tests {
         assert!(url("127.0.0.1:0").unwrap_err().to_string().contains("--url"));
         let flags = Flags::from([("proxy_listen", "0.0.0.0:8709".to_owned())]);
         let config = Config::load(&flags, &std::collections::BTreeMap::new()).unwrap();
-        assert_eq!(local_url(&config, Subject::Proxy).unwrap(), "http://127.0.0.1:8709");
+        assert_eq!(local_url(&config, CheckedProgram::Proxy).unwrap(), "http://127.0.0.1:8709");
     }
 }

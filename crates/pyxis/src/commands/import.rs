@@ -25,25 +25,25 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     app.store.begin_bulk_load().await?;
     let workspace = workspace(&app, global).await?.id;
     let options = Options { workspace, threads: threads(wanted.threads) };
-    let place = LockedFiles::of(&wanted)?;
+    let place = LockedFiles::open(&wanted)?;
     let mut rejects = Rejects::open(&place.rejects)?;
-    let note = Note::beside(&place, &rejects, workspace);
+    let note = Note::for_input(&place, &rejects, workspace);
     let begun = match &note {
-        Some(note) if !wanted.restart => note.left(&app.store).await?,
+        Some(note) if !wanted.restart => note.load_progress(&app.store).await?,
         _ => None,
     };
     if let (Some(note), None) = (&note, begun) {
         note.forget();
     }
     let (begun, rejects_bytes) = begun.unwrap_or_default();
-    rejects.cut(rejects_bytes)?;
+    rejects.truncate(rejects_bytes)?;
     let bar = out::progress_of_bytes(place.length());
     let published = ProgressPublisher::start(&app.store, place.length(), begun).await;
     let written = Arc::clone(&rejects.written);
     let report = |progress: &ImportProgress| {
         show(&bar, progress);
-        published.note(progress);
-        let keep = |note: &Note<'_>| note.keep(progress, written.load(Ordering::Relaxed));
+        published.publish(progress);
+        let keep = |note: &Note<'_>| note.save(progress, written.load(Ordering::Relaxed));
         if let Err(error) = note.as_ref().map_or(Ok(()), keep) {
             tracing::warn!(%error, "cannot save the progress of the import");
         }
@@ -60,7 +60,7 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
         note.forget();
     }
     rejects.forget_empty();
-    tell(global.json, &done, &place.rejects);
+    print_result(global.json, &done, &place.rejects);
     let nothing = done.accepted + done.replaced == 0;
     Ok(if done.rejected > 0 {
         ExitCode::FAILURE
@@ -81,7 +81,7 @@ fn show(bar: &ProgressBar, progress: &ImportProgress) {
     bar.set_message(format!("{} stored, {} rejected", progress.accepted, progress.rejected));
 }
 
-fn tell(as_json: bool, done: &ImportProgress, rejects: &Path) {
+fn print_result(as_json: bool, done: &ImportProgress, rejects: &Path) {
     if as_json {
         return out::json(&json!({
             "lines": done.lines,

@@ -17,7 +17,7 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
         IssuerCommand::Add { did, name } => {
             let (row, added) = issuers::add(&state.audited, &actor, &did, &name).await?;
             if global.json {
-                out::json(&shown(&row));
+                out::json(&issuer_json(&row));
             } else {
                 out::line(format_args!("{} is trusted as {}", row.did, row.name));
             }
@@ -25,7 +25,7 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
         }
         IssuerCommand::List => {
             let rows: Vec<_> =
-                issuers::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
+                issuers::list(&state.store, actor.workspace).await?.iter().map(issuer_json).collect();
             out::list(global.json, "trusted issuers", &["name", "did", "created_at"], &rows);
             true
         }
@@ -43,6 +43,6 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
     Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
 }
 
-fn shown(row: &IssuerRow) -> Value {
+fn issuer_json(row: &IssuerRow) -> Value {
     json!({ "did": row.did, "name": row.name, "created_at": row.created_at.to_rfc3339() })
 }

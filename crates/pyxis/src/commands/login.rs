@@ -15,7 +15,7 @@ use super::{AlreadySo, connect, out, quiet, settings};
 use crate::app;
 use crate::cli::{Global, Login};
 use crate::config::env::{Env, ProcessEnv};
-use crate::config::secrets::entered;
+use crate::config::secrets::clean_secret;
 
 /// Longest input that is read as a key, in bytes.
 const MAX_KEY: u64 = 4096;
@@ -96,7 +96,7 @@ fn read_key() -> Result<SecretString> {
         io::stdin().take(MAX_KEY).read_to_string(&mut text).context("cannot read the key")?;
         text
     };
-    let key = entered("the agent key", text)?;
+    let key = clean_secret("the agent key", text)?;
     if key.expose().is_empty() {
         bail!("no agent key; type it, or give it on standard input: pyxis login < FILE");
     }

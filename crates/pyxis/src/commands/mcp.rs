@@ -125,7 +125,7 @@ impl Bridge {
         let body = read_capped(body, MAX_ANSWER).await.context("the answer of Pyxis broke off")?;
         let answers = messages(&Response::from_parts(head.clone(), ()), &body);
         if answers.is_empty() && !head.status.is_success() {
-            anyhow::bail!("Pyxis answered {}: {}", head.status, said(&body));
+            anyhow::bail!("Pyxis answered {}: {}", head.status, refusal_text(&body));
         }
         if message["method"] == "initialize" {
             self.note_version(&answers);
@@ -183,7 +183,7 @@ fn messages(head: &Response<()>, body: &[u8]) -> Vec<String> {
 }
 
 /// Text of a refusal, in a line.
-fn said(body: &[u8]) -> String {
+fn refusal_text(body: &[u8]) -> String {
     let problem: Value = serde_json::from_slice(body).unwrap_or_default();
     problem["detail"]
         .as_str()

@@ -23,7 +23,7 @@ pub(super) async fn run(global: &Global, command: McpToolCommand) -> Result<()> 
         McpToolCommand::Show { credential, tool } => {
             let row = find(state, &actor, &credential, &tool).await?;
             if global.json {
-                out::json(&shown(&row));
+                out::json(&tool_json(&row));
             } else {
                 print(&row);
             }
@@ -43,7 +43,7 @@ pub(super) async fn run(global: &Global, command: McpToolCommand) -> Result<()> 
             let given = fingerprint.as_deref();
             let row = set(state, &actor, (&credential, &tool), permission, given).await?;
             let text = format_args!("{tool} of {credential}: {}", row.mode.as_str());
-            out::outcome(global.json, &shown(&row), text);
+            out::outcome(global.json, &tool_json(&row), text);
         }
     }
     state.audit.stop().await?;
@@ -56,7 +56,7 @@ async fn list(global: &Global, state: &State, actor: &Actor, credential: &str) -
         out::notice(no_tool(state, actor, credential).await?);
     }
     let of_table = |row| {
-        let mut value = shown(row);
+        let mut value = tool_json(row);
         let description = value["definition"]["description"].as_str().unwrap_or_default();
         let cut: String = description.chars().take(DESCRIPTION).collect();
         value["description"] = cut.into();
@@ -64,7 +64,7 @@ async fn list(global: &Global, state: &State, actor: &Actor, credential: &str) -
         value
     };
     let rows: Vec<Value> =
-        if global.json { rows.iter().map(shown).collect() } else { rows.iter().map(of_table).collect() };
+        if global.json { rows.iter().map(tool_json).collect() } else { rows.iter().map(of_table).collect() };
     let columns = ["name", "permission", "changed", "offered", "fingerprint", "description"];
     out::table(global.json, &columns, &rows);
     Ok(())
@@ -95,7 +95,7 @@ fn no_server(credential: &str) -> String {
 }
 
 /// The members that the API has, with `mode` under the name of the argument.
-fn shown(row: &McpToolRow) -> Value {
+fn tool_json(row: &McpToolRow) -> Value {
     let parsed = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     json!({
         "name": row.name,
@@ -111,7 +111,7 @@ fn shown(row: &McpToolRow) -> Value {
 
 /// Prints a tool for a person who decides about it.
 fn print(row: &McpToolRow) {
-    let value = shown(row);
+    let value = tool_json(row);
     out::line(format_args!("name: {}", out::on_one_line(&row.name)));
     out::line(format_args!("permission: {}", row.mode.as_str()));
     out::line(format_args!("offered: {}", if row.offered { "yes" } else { "no" }));

@@ -28,7 +28,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
         ModelsCommand::Train(wanted) => {
             train(&app, global.json, &wanted).await?;
             if !wanted.no_install {
-                activity::follow(&app).await?;
+                activity::update_derived_data(&app).await?;
             }
         }
         ModelsCommand::Evaluate(wanted) => evaluate(&app, global.json, &wanted).await?,
@@ -44,7 +44,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
         }
         ModelsCommand::Add(wanted) => {
             own::add(&app, global.json, &wanted).await?;
-            activity::follow(&app).await?;
+            activity::update_derived_data(&app).await?;
         }
         ModelsCommand::Remove { model } => {
             if !own::remove(&app, model).await? {
@@ -55,7 +55,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
                 &json!({ "removed": model.as_str() }),
                 format_args!("removed the custom model for {model}"),
             );
-            activity::follow(&app).await?;
+            activity::update_derived_data(&app).await?;
         }
         ModelsCommand::Features(wanted) => own::features(&app, global.json, &wanted).await?,
         ModelsCommand::Reset => {
@@ -64,7 +64,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
                 return Ok(nothing_to_do("the built-in models are already in force"));
             }
             out::outcome(global.json, &json!({ "reset": true }), "the built-in models are in force");
-            activity::follow(&app).await?;
+            activity::update_derived_data(&app).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -95,7 +95,7 @@ async fn list(app: &App, as_json: bool) -> Result<()> {
     for words in &card.limits {
         out::line(format_args!("! {words}"));
     }
-    held.bundle.customs.iter().for_each(own::tell);
+    held.bundle.customs.iter().for_each(own::print_card);
     Ok(())
 }
 
@@ -157,11 +157,11 @@ async fn trained(
 async fn evaluate(app: &App, as_json: bool, wanted: &Evaluate) -> Result<()> {
     let Some(labels) = &wanted.labels else {
         let held = app.scoring.models.current().await?;
-        return told(as_json, &held.bundle, wanted);
+        return print_evaluation(as_json, &held.bundle, wanted);
     };
     if !wanted.as_is {
         let bundle = trained(app, labels, &wanted.activity, wanted.seed, wanted.trees).await?;
-        return told(as_json, &bundle, wanted);
+        return print_evaluation(as_json, &bundle, wanted);
     }
     let held = app.scoring.models.current().await?;
     let labels = data::labels(labels)?;
@@ -179,7 +179,7 @@ async fn evaluate(app: &App, as_json: bool, wanted: &Evaluate) -> Result<()> {
     Ok(())
 }
 
-fn told(as_json: bool, bundle: &Bundle, wanted: &Evaluate) -> Result<()> {
+fn print_evaluation(as_json: bool, bundle: &Bundle, wanted: &Evaluate) -> Result<()> {
     if let Some(directory) = &wanted.plots {
         quality::plots_of_card(directory, &bundle.card)?;
     }

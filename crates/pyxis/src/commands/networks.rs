@@ -14,7 +14,7 @@ pub(super) async fn run(global: &Global, command: NetworkCommand) -> Result<Exit
     let app = open(global).await?;
     match command {
         NetworkCommand::List => {
-            let rows: Vec<Value> = networks::list(&app.verify).await.iter().map(shown).collect();
+            let rows: Vec<Value> = networks::list(&app.verify).await.iter().map(network_json).collect();
             let columns =
                 ["name", "chain_id", "kinds", "sources", "clock", "head", "head_at", "latency_ms", "error"];
             out::list(global.json, "networks", &columns, &rows);
@@ -23,7 +23,7 @@ pub(super) async fn run(global: &Global, command: NetworkCommand) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn shown(standing: &NetworkStatus<'_>) -> Value {
+fn network_json(standing: &NetworkStatus<'_>) -> Value {
     let head = standing.head.as_ref().ok();
     json!({
         "name": standing.network.name.as_str(),

@@ -24,14 +24,14 @@ pub(super) async fn run(global: &Global, command: OnchainStampCommand) -> Result
             let condition = ConditionInput { kind, network, settings };
             let stamp = onchain_stamps::create(state, &actor, input, condition).await?;
             let said = format!("{} is issued on request", stamp.row.provider);
-            out::outcome(global.json, &shown(&stamp), said);
+            out::outcome(global.json, &stamp_json(&stamp), said);
         }
         OnchainStampCommand::List => {
             let stamps = onchain_stamps::list(state, &actor).await?;
-            print(global.json, &stamps.iter().map(shown).collect::<Vec<_>>());
+            print(global.json, &stamps.iter().map(stamp_json).collect::<Vec<_>>());
         }
         OnchainStampCommand::Show { name } => {
-            let stamp = shown(&onchain_stamps::get(state, &actor, &name).await?);
+            let stamp = stamp_json(&onchain_stamps::get(state, &actor, &name).await?);
             if global.json { out::json(&stamp) } else { print(false, &[stamp]) }
         }
         OnchainStampCommand::Remove { name } => {
@@ -65,7 +65,7 @@ fn print(as_json: bool, rows: &[Value]) {
     );
 }
 
-fn shown(stamp: &OnChainStamp) -> Value {
+fn stamp_json(stamp: &OnChainStamp) -> Value {
     json!({
         "name": stamp.row.provider,
         "description": stamp.row.description,

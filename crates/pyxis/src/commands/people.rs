@@ -24,19 +24,19 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
             let told =
                 json!({ "id": user.id, "email": user.email, "role": user.role, "link": link.expose() });
             let told_line = format!("sign-in link of {} (once, 48 hours): {}", user.email, link.expose());
-            tell(global, &told, &told_line);
+            print_result(global, &told, &told_line);
         }
         UserCommand::Link { email } => {
             let user = people::by_email(&state.store, actor.workspace, &email).await?;
             let link = people::link(state, &actor, user.id).await?;
-            tell(global, &json!({ "email": user.email, "link": link.expose() }), link.expose());
+            print_result(global, &json!({ "email": user.email, "link": link.expose() }), link.expose());
         }
         UserCommand::List => list(global, state, &actor).await?,
         UserCommand::Role { email, role } => {
             let user = people::by_email(&state.store, actor.workspace, &email).await?;
             let user = people::set_role(&state.audited, &actor, user.id, role.into()).await?;
             let line = format!("{} is now {} and must sign in again", user.email, user.role);
-            tell(global, &json!({ "email": user.email, "role": user.role }), &line);
+            print_result(global, &json!({ "email": user.email, "role": user.role }), &line);
         }
         UserCommand::Grant { email, credential, approve, policy } => {
             let user = people::by_email(&state.store, actor.workspace, &email).await?;
@@ -45,7 +45,7 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
             let told = json!({
                 "email": user.email, "credential": credential, "approve": approve, "policy": policy,
             });
-            tell(global, &told, &format!("{} on {credential}: {}", user.email, words(right)));
+            print_result(global, &told, &format!("{} on {credential}: {}", user.email, right_text(right)));
         }
         UserCommand::Disable { email } => set_enabled(global, state, &actor, &email, false).await?,
         UserCommand::Enable { email } => set_enabled(global, state, &actor, &email, true).await?,
@@ -76,7 +76,7 @@ fn grants(approve: &[String], policy: &[String]) -> Vec<Grant> {
     all.into_iter().map(|(name, right)| (name.to_owned(), right)).collect()
 }
 
-const fn words(right: Right) -> &'static str {
+const fn right_text(right: Right) -> &'static str {
     match (right.approve, right.policy) {
         (true, true) => "approve, policy",
         (true, false) => "approve",
@@ -85,7 +85,7 @@ const fn words(right: Right) -> &'static str {
     }
 }
 
-fn tell(global: &Global, told: &Value, line: &str) {
+fn print_result(global: &Global, told: &Value, line: &str) {
     if global.json {
         out::json(told);
     } else {
@@ -122,6 +122,6 @@ async fn set_enabled(
     }
     let user = people::set_enabled(&state.audited, actor, user.id, enabled).await?;
     let line = format!("{} is {}", user.email, if enabled { "enabled" } else { "disabled" });
-    tell(global, &json!({ "email": user.email, "enabled": enabled }), &line);
+    print_result(global, &json!({ "email": user.email, "enabled": enabled }), &line);
     Ok(())
 }

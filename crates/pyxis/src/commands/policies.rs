@@ -52,7 +52,7 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
                 out::json(&serde_json::to_value(&said)?);
             } else {
                 let pattern = said.pattern.map(|pattern| format!(" {pattern}")).unwrap_or_default();
-                let decision = decided(said.decision);
+                let decision = decision_text(said.decision);
                 out::line(format_args!("{decision}: {} (rule {}{pattern})", said.detail, said.rule));
                 if let Some(warning) = said.warning {
                     out::line(format_args!("warning: {warning}"));
@@ -65,7 +65,7 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
 }
 
 /// A decision as people say it.
-fn decided(decision: &str) -> &str {
+fn decision_text(decision: &str) -> &str {
     match decision {
         "auto_approve" => "allowed",
         "require_approval" => "needs approval",

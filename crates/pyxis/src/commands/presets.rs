@@ -15,11 +15,11 @@ use crate::cli::Global;
 
 /// Prints the matching presets.
 pub(super) fn list(global: &Global, search: &str) {
-    let rows: Vec<Value> = presets::search(search).into_iter().map(shown).collect();
+    let rows: Vec<Value> = presets::search(search).into_iter().map(preset_json).collect();
     out::list(global.json, "presets of this name", &["preset", "name", "kind", "hosts", "env"], &rows);
 }
 
-fn shown(preset: &Preset) -> Value {
+fn preset_json(preset: &Preset) -> Value {
     let auth = serde_json::to_value(&preset.auth).unwrap_or_default();
     json!({
         "preset": preset.id,
@@ -46,7 +46,7 @@ pub(super) async fn import(
             "line": line.number,
             "variable": line.variable,
             "name": line.credential,
-            "outcome": line.outcome.words(),
+            "outcome": line.outcome.describe(),
         })
     });
     out::table(global.json, &["line", "variable", "name", "outcome"], &rows.collect::<Vec<_>>());

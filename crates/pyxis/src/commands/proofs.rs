@@ -47,7 +47,7 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
         ProofsCommand::List { address, limit } => {
             let filter = Filter { subject: address, ..Filter::default() };
             let rows: Vec<Value> =
-                proofs::list(&state.store, &filter, limit).await?.iter().map(shown).collect();
+                proofs::list(&state.store, &filter, limit).await?.iter().map(proof_json).collect();
             let columns =
                 ["id", "network", "kind", "address", "action_id", "from_height", "until_height", "ended"];
             out::list(global.json, "proofs", &columns, &rows);
@@ -56,7 +56,7 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
             let What { kind, action_id } = what;
             let place = proofs::ProofKey { network, kind, subject: address, action_id };
             let height = proofs::revoke(state, actor, &place, &reason).await?;
-            tell(global, &json!({ "status": "revoked", "height": height }), "revoked");
+            print_result(global, &json!({ "status": "revoked", "height": height }), "revoked");
         }
         ProofsCommand::Rebind { from, to, what, nullifier, key } => {
             return rebind(app, global, &key, (from, to), what, nullifier).await;
@@ -69,7 +69,7 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
         }
         ProofsCommand::Unblock { address, network } => {
             let lifted = blocklist::unblock(state, actor, address, network.as_deref()).await?;
-            tell(global, &json!({ "address": address.to_string(), "networks": lifted }), "unblocked");
+            print_result(global, &json!({ "address": address.to_string(), "networks": lifted }), "unblocked");
         }
         // These need no database.
         ProofsCommand::Keygen { .. } | ProofsCommand::Sign { .. } => {}
@@ -77,7 +77,7 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(global: &Global, value: &Value, said: &str) {
+fn print_result(global: &Global, value: &Value, said: &str) {
     if global.json {
         out::json(value);
     } else {
@@ -90,18 +90,18 @@ fn blocked(global: &Global, address: Subject, done: &blocklist::BlockOutcome) ->
     let unreachable: Vec<&str> = done.unreachable.iter().map(NetworkName::as_str).collect();
     let value = json!({ "address": address.to_string(), "networks": done.new, "unreachable": unreachable });
     if unreachable.is_empty() {
-        tell(global, &value, "blocked");
+        print_result(global, &value, "blocked");
         return if done.new > 0 { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) };
     }
     let said = format!(
         "blocked, except on {}, where the newest block is unknown; run this again when a node responds",
         unreachable.join(" and ")
     );
-    tell(global, &value, &said);
+    print_result(global, &value, &said);
     ExitCode::FAILURE
 }
 
-fn shown(row: &ProofRow) -> Value {
+fn proof_json(row: &ProofRow) -> Value {
     json!({
         "id": row.id,
         "network": row.network.as_str(),
@@ -121,7 +121,7 @@ fn shown(row: &ProofRow) -> Value {
 /// Warns about a network that this configuration does not have. The statement may be for an installation that does.
 fn warn_about_unknown(config: &Config, network: &NetworkName) {
     let networks = config.verify().networks;
-    if networks.named(network.as_str()).is_some() {
+    if networks.find_by_name(network.as_str()).is_some() {
         return;
     }
     let known: Vec<&str> = networks.iter().map(|known| known.name.as_str()).collect();
@@ -174,7 +174,7 @@ async fn rebind(
     match registry::submit(&app.verify, &key.sign(statement)).await {
         Ok(outcome) => {
             let value = json!({ "status": outcome.status, "height": outcome.height, "id": outcome.proof });
-            tell(global, &value, "rebound");
+            print_result(global, &value, "rebound");
             Ok(ExitCode::SUCCESS)
         }
         Err(refusal) => bail!("{}: {refusal}", refusal.code()),
@@ -226,7 +226,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
                 changed |= issuers::add(&state.audited, actor, *kind, issuer, &name).await?.1;
             }
             let said = format!("{issuer} is trusted as {name} for {}", listed_kinds(&kinds));
-            tell(global, &json!({ "issuer": issuer.to_string(), "name": name }), &said);
+            print_result(global, &json!({ "issuer": issuer.to_string(), "name": name }), &said);
         }
         ProofIssuerCommand::List => {
             let row = |row: &pyxis_store::proof_issuers::ProofIssuerRow| {
@@ -254,7 +254,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
                 issuers::remove(&state.audited, actor, *kind, issuer).await?;
             }
             let said = format!("{text} is no longer trusted for {}", listed_kinds(&listed));
-            tell(global, &json!({ "removed": text }), &said);
+            print_result(global, &json!({ "removed": text }), &said);
         }
     }
     Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })

@@ -40,7 +40,7 @@ pub(super) async fn run(global: &Global, options: ProxyOptions) -> Result<ExitCo
     let script = client_script(&proxy, &files)?;
     let signals = StopSignals::register()?;
     proxy.ready();
-    announce(global.json, &proxy, &agent, &script);
+    print_address(global.json, &proxy, &agent, &script);
     signals.received().await;
     Ok(ExitCode::SUCCESS)
 }
@@ -90,7 +90,7 @@ fn refuse_data_below(data: &Path, shared: &Path) -> Result<()> {
 }
 
 /// Prints the first line of output: the address.
-fn announce(as_json: bool, proxy: &Proxy, agent: &str, script: &Path) {
+fn print_address(as_json: bool, proxy: &Proxy, agent: &str, script: &Path) {
     let address = proxy.listening();
     let value = json!({ "address": address.to_string(), "agent": agent, "script": script });
     let text = format_args!(

@@ -52,10 +52,10 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
         .then(|| app::lock_dir(&app.config))
         .transpose()?;
-    signed_head::settle(&app.config, &app.gateway).await?;
+    signed_head::check_records(&app.config, &app.gateway).await?;
     let welcome = prepare(&app, upstream.as_ref()).await?;
     let signals = StopSignals::register()?;
-    server::announce(global.json, &bound);
+    server::print_address(global.json, &bound);
     if global.json {
         out::json(&welcome.json());
     } else {
@@ -87,10 +87,10 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
             let first = bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER).await?;
             let first = first.context("another process is creating the first workspace; run this again")?;
             if let Some(key) = &first.agent_key {
-                keep(&known, key.expose())?;
+                store_key(&known, key.expose())?;
             }
             if let Some(key) = &first.api_key {
-                keep(&samples::key_path(app), key.expose())?;
+                store_key(&samples::key_path(app), key.expose())?;
             }
             let agent_key = first.agent_key.map(|key| key.expose().clone());
             (first.workspace, agent_key, first.owner_link.expose().clone())
@@ -119,7 +119,7 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
 }
 
 /// Stores the first key next to the master key, so that a second run can print the same lines.
-fn keep(path: &std::path::Path, key: &str) -> Result<()> {
+fn store_key(path: &std::path::Path, key: &str) -> Result<()> {
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(key.as_bytes())?;
     Ok(())

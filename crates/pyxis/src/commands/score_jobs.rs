@@ -93,7 +93,7 @@ async fn create(app: &App, actor: &Actor, as_json: bool, wanted: &CreateJob) -> 
         print(as_json, &job);
         return Ok(());
     };
-    let done = follow(app, actor, job).await?;
+    let done = wait_until_ended(app, actor, job).await?;
     if done.state != ScoreJobState::Done {
         let why = done.problem.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
         bail!("job {} is {}{why}", done.id, done.state.as_str());
@@ -110,7 +110,7 @@ async fn create(app: &App, actor: &Actor, as_json: bool, wanted: &CreateJob) -> 
 }
 
 /// Waits until a job has ended, and runs it here while no one else does.
-async fn follow(app: &App, actor: &Actor, job: ScoreJobRow) -> Result<ScoreJobRow> {
+async fn wait_until_ended(app: &App, actor: &Actor, job: ScoreJobRow) -> Result<ScoreJobRow> {
     let bar = out::progress_to("scored", u64::try_from(job.total).unwrap_or(0));
     let (_running, mut stop) = watch::channel(false);
     loop {
@@ -160,7 +160,7 @@ async fn list(app: &App, actor: &Actor, as_json: bool) -> Result<()> {
         let page = score_jobs::list(&app.store, actor.workspace, before, score_jobs::PAGE).await?;
         let Some(last) = page.last() else { break };
         before = Some(last.id);
-        rows.extend(page.iter().map(shown));
+        rows.extend(page.iter().map(job_json));
     }
     out::list(as_json, "score jobs", &COLUMNS, &rows);
     Ok(())
@@ -178,7 +178,7 @@ async fn download(
     let format = streamed::table_format(format, file);
     let pieces = score_jobs::download(&app.scoring, actor, id, rows, format).await?;
     let bytes = streamed::write(pieces, file).await?;
-    streamed::tell(as_json, file, bytes);
+    streamed::print_result(as_json, file, bytes);
     Ok(())
 }
 
@@ -187,10 +187,10 @@ fn print(as_json: bool, job: &ScoreJobRow) {
     let problem = job.problem.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
     let (state, rows) = (job.state.as_str(), out::counted(*total, "row"));
     let words = format_args!("{id}: {state}{problem}, {rows}, {scored} scored, {failed} failed");
-    out::outcome(as_json, &shown(job), words);
+    out::outcome(as_json, &job_json(job), words);
 }
 
-fn shown(job: &ScoreJobRow) -> Value {
+fn job_json(job: &ScoreJobRow) -> Value {
     json!({
         "id": job.id,
         "name": job.name,

@@ -24,14 +24,14 @@ pub(super) async fn run(global: &Global, command: ScoreKeyCommand) -> Result<Exi
         }
     };
     let now = state.now();
-    let rows: Vec<Value> = keys.iter().map(|key| shown(key, now)).collect();
+    let rows: Vec<Value> = keys.iter().map(|key| key_json(key, now)).collect();
     let columns = ["scheme", "number", "status", "id", "signs_from", "signs_until", "trusted_until"];
     out::list(global.json, "score keys", &columns, &rows);
     app.gateway.audit.stop().await?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn shown(key: &ListedKey, now: UnixMillis) -> Value {
+fn key_json(key: &ListedKey, now: UnixMillis) -> Value {
     json!({
         "scheme": key.row.scheme.as_str(),
         "number": key.row.number,

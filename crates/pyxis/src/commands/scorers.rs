@@ -62,10 +62,10 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
         }
         ScorerCommand::Export { id, out: file, format, at } => {
             let format = streamed::table_format(format.as_deref(), &file);
-            let population = Population::of(state, &actor, id, at).await?;
+            let population = Population::load(state, &actor, id, at).await?;
             let pieces = population::export(state, &actor, population, format).await?;
             let bytes = Box::pin(streamed::write(pieces, &file)).await?;
-            streamed::tell(global.json, &file, bytes);
+            streamed::print_result(global.json, &file, bytes);
             true
         }
         ScorerCommand::Rescore { id } => rescore(&app, &actor, id, global.json).await?,

@@ -29,13 +29,13 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
         .then(|| app::lock_dir(&app.config))
         .transpose()?;
-    signed_head::settle(&app.config, &app.gateway).await?;
+    signed_head::check_records(&app.config, &app.gateway).await?;
     if app.config.surfaces.verification {
         // Heights counted by other nodes are resolved before any request is answered from them.
         pyxis_verify::block_height::start(&app.verify).await?;
     }
     let signals = StopSignals::register()?;
-    announce(global.json, &bound);
+    print_address(global.json, &bound);
     if workspaces::list(&app.gateway.store).await?.is_empty()
         && let Some(made) = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?
     {
@@ -54,7 +54,7 @@ fn welcome(as_json: bool, made: &First) {
 }
 
 /// Prints the first line of output: the server's address.
-pub(super) fn announce(as_json: bool, bound: &Bound) {
+pub(super) fn print_address(as_json: bool, bound: &Bound) {
     if as_json {
         out::json(&json!({
             "address": bound.address.to_string(),

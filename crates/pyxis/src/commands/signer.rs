@@ -18,7 +18,7 @@ use crate::app;
 use crate::cli::Global;
 use crate::config::Config;
 use crate::config::env::{Env, ProcessEnv};
-use crate::config::secrets::entered;
+use crate::config::secrets::clean_secret;
 use crate::stop_signals::StopSignals;
 
 const DEFAULT_PORT: u16 = 8080;
@@ -33,7 +33,7 @@ pub(super) async fn run(global: &Global, listen: &str) -> Result<ExitCode> {
         tracing::warn!(%address, "anyone who reaches this address can sign: set OAUTH_SIGNER_TOKEN");
     }
     let signals = StopSignals::register()?;
-    announce(global.json, address, &state);
+    print_address(global.json, address, &state);
     let finished = serve::serve(listener, Signer::new(state), signals.received()).await;
     if !finished {
         tracing::warn!("some requests did not finish in time and were aborted");
@@ -65,7 +65,7 @@ fn state(config: &Config, env: &impl Env) -> Result<State> {
 fn token(env: &impl Env) -> Result<Option<SecretString>> {
     const NAME: &str = "OAUTH_SIGNER_TOKEN";
     let Some(text) = env.var(NAME) else { return Ok(None) };
-    let token = entered(NAME, text)?;
+    let token = clean_secret(NAME, text)?;
     if token.expose().is_empty() {
         // An accidentally empty file must not lead to an open signer.
         bail!("{NAME} is empty: set it to a token, or unset it");
@@ -98,7 +98,7 @@ fn allow_http(env: &impl Env) -> Result<bool> {
 }
 
 /// Prints the first line of output: the signer's address.
-fn announce(as_json: bool, address: SocketAddr, state: &State) {
+fn print_address(as_json: bool, address: SocketAddr, state: &State) {
     if as_json {
         out::json(&json!({
             "address": address.to_string(),

@@ -18,13 +18,13 @@ pub(super) async fn run(global: &Global, command: StampKeyCommand) -> Result<Exi
             vec![stamp_keys::rotate(state, &actor, compromised).await?]
         }
     };
-    let rows: Vec<Value> = keys.iter().map(shown).collect();
+    let rows: Vec<Value> = keys.iter().map(key_json).collect();
     out::list(global.json, "stamp keys", &["number", "did", "signs", "trusted", "created_at"], &rows);
     app.gateway.audit.stop().await?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn shown(key: &ListedStampKey) -> Value {
+fn key_json(key: &ListedStampKey) -> Value {
     json!({
         "number": key.row.number,
         "did": key.row.did,

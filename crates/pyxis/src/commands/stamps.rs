@@ -50,7 +50,7 @@ pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCo
 }
 
 fn print(as_json: bool, found: &Explored) {
-    let rows: Vec<Value> = found.stamps.iter().map(shown).collect();
+    let rows: Vec<Value> = found.stamps.iter().map(stamp_line_json).collect();
     if as_json {
         return out::json(&json!({
             "address": found.address, "scorer_id": found.scorer.id, "score": found.score,
@@ -70,7 +70,7 @@ fn print(as_json: bool, found: &Explored) {
     }
 }
 
-fn shown(line: &StampLine) -> Value {
+fn stamp_line_json(line: &StampLine) -> Value {
     let (holder, until) = match line.standing {
         StampStatus::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
         StampStatus::Counts | StampStatus::NoWeight | StampStatus::Expired | StampStatus::NotYetValid => {

@@ -16,10 +16,10 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
         WebhookCommand::Add { url, events, description } => {
             let input = WebhookInput { url, description, events };
             let (webhook, secret) = webhooks::create(state, &actor, input).await?;
-            print_secret(global.json, shown(&webhook), &secret);
+            print_secret(global.json, webhook_json(&webhook), &secret);
         }
         WebhookCommand::List => {
-            let rows: Vec<_> = webhooks::list(&state.store, workspace).await?.iter().map(shown).collect();
+            let rows: Vec<_> = webhooks::list(&state.store, workspace).await?.iter().map(webhook_json).collect();
             out::list(
                 global.json,
                 "webhook endpoints",
@@ -89,7 +89,7 @@ async fn set_enabled(
     let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
     let webhook = webhooks::update(&app.gateway, actor, id, patch).await?;
     if global.json {
-        out::json(&shown(&webhook));
+        out::json(&webhook_json(&webhook));
     } else {
         out::line(format_args!("{id} is {}", if enabled { "enabled" } else { "disabled" }));
     }
@@ -100,7 +100,7 @@ fn read_status(text: &str) -> Result<DeliveryStatus> {
     DeliveryStatus::from_name(text).context("unknown status; use pending, delivered or failed")
 }
 
-fn shown(webhook: &Webhook) -> Value {
+fn webhook_json(webhook: &Webhook) -> Value {
     json!({
         "id": webhook.row.id,
         "url": webhook.row.url,

@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::{Host, Scheme, Target};
 
-use super::Source;
+use super::SettingSources;
 use super::env::Env;
 
 /// Port of syslog over TLS (RFC 5425).
@@ -27,7 +27,7 @@ pub enum AuditDestination {
 
 impl AuditDestination {
     /// `None` unless a receiver is configured.
-    pub(super) fn read(source: &Source<'_, impl Env>) -> Result<Option<Self>> {
+    pub(super) fn read(source: &SettingSources<'_, impl Env>) -> Result<Option<Self>> {
         let written = source.secret("audit_push_headers")?;
         let read = written.map(|text| PushHeaders::parse(text.expose()).context("PX_AUDIT_PUSH_HEADERS"));
         let given = read.transpose()?.filter(|headers| !headers.0.is_empty());

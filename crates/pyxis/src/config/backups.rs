@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use pyxis_core::target::{Host, Scheme, Target};
 use pyxis_signing::sigv4::Keys;
 
-use super::Source;
+use super::SettingSources;
 use super::env::Env;
 
 /// Shortest interval. A backup reads the whole database.
@@ -44,7 +44,7 @@ pub struct Storage {
 
 impl Backups {
     /// `None` unless a directory is configured.
-    pub(super) fn read(source: &Source<'_, impl Env>) -> Result<Option<Self>> {
+    pub(super) fn read(source: &SettingSources<'_, impl Env>) -> Result<Option<Self>> {
         let interval = Duration::from_secs(source.parsed("backup_interval_secs")?);
         let keep: usize = source.parsed("backup_keep")?;
         let storage = Storage::read(source)?;
@@ -65,7 +65,7 @@ impl Backups {
 }
 
 impl Storage {
-    fn read(source: &Source<'_, impl Env>) -> Result<Option<Self>> {
+    fn read(source: &SettingSources<'_, impl Env>) -> Result<Option<Self>> {
         let region: String = source.parsed("backup_s3_region")?;
         let part_bytes = source.parsed("backup_s3_part_bytes")?;
         if !PART_BYTES.contains(&part_bytes) {

@@ -8,7 +8,7 @@ use pyxis_gateway::admin::push::contact;
 use pyxis_gateway::channels::read_settings;
 use pyxis_gateway::channels::settings::SettingsSource;
 
-use super::Source;
+use super::SettingSources;
 use super::env::Env;
 
 /// Settings of chats and push notifications.
@@ -22,7 +22,7 @@ pub struct Chats {
 
 impl Chats {
     /// Everything is read, so that an invalid value refuses to start even if it is not used.
-    pub(super) fn read(source: &Source<'_, impl Env>) -> Result<Self> {
+    pub(super) fn read(source: &SettingSources<'_, impl Env>) -> Result<Self> {
         Ok(Self {
             platforms: read_settings(source).map_err(anyhow::Error::from_boxed)?,
             push_contact: push_contact(&source.text("push_contact")?)?,
@@ -30,13 +30,13 @@ impl Chats {
     }
 }
 
-impl<E: Env> SettingsSource for Source<'_, E> {
+impl<E: Env> SettingsSource for SettingSources<'_, E> {
     fn text(&self, key: &'static str) -> Result<String, BoxError> {
-        Ok(Source::text(self, key)?)
+        Ok(SettingSources::text(self, key)?)
     }
 
     fn secret(&self, key: &'static str) -> Result<Option<SecretString>, BoxError> {
-        Ok(Source::secret(self, key)?)
+        Ok(SettingSources::secret(self, key)?)
     }
 }
 

@@ -14,7 +14,7 @@ use pyxis_models::scope::Chain;
 use serde::Deserialize;
 use url::Url;
 
-use super::secrets::entered;
+use super::secrets::clean_secret;
 use super::{Indexer, MetricsListen, Surfaces, keys, read_secret};
 
 /// The keys of a `pyxis.toml`, as text.
@@ -138,7 +138,9 @@ fn written_indexer(name: &str, written: IndexerSetting) -> Result<Indexer> {
     }
     let api_key = match (of.api_key, of.api_key_file) {
         (Some(_), Some(_)) => bail!("PX_INDEXERS: {name}: set api_key or api_key_file, not both"),
-        (Some(key), None) => Some(entered(&format!("PX_INDEXERS: {name}: api_key"), key.expose().clone())?),
+        (Some(key), None) => {
+            Some(clean_secret(&format!("PX_INDEXERS: {name}: api_key"), key.expose().clone())?)
+        }
         (None, Some(path)) => {
             Some(read_secret(&path).with_context(|| format!("PX_INDEXERS: {name}: api_key_file"))?)
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use pyxis_scoring::JobConfig;
 
-use super::Source;
+use super::SettingSources;
 use super::env::Env;
 
 /// Most rows that a job may be allowed to have.
@@ -15,7 +15,7 @@ const MOST_ROWS: u64 = 100_000_000;
 const MOST_AT_ONCE: usize = 16;
 
 /// Reads the limits. Uploads are kept in the data directory while they are read.
-pub(super) fn read(source: &Source<'_, impl Env>, data_dir: &Path) -> Result<JobConfig> {
+pub(super) fn read(source: &SettingSources<'_, impl Env>, data_dir: &Path) -> Result<JobConfig> {
     let days: u64 = source.parsed("score_job_days")?;
     let config = JobConfig {
         spool: Some(data_dir.to_owned()),

@@ -19,21 +19,21 @@ pub fn from_source(source: &str, env: &impl Env) -> Result<SecretString> {
 /// The content of a secret file.
 pub fn read_secret(path: &Path) -> Result<SecretString> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    entered(&path.display().to_string(), text)
+    clean_secret(&path.display().to_string(), text)
 }
 
 /// The value of a variable that must be set.
 pub fn read_variable(name: &str, env: &impl Env) -> Result<SecretString> {
     let text = env.var(name).with_context(|| format!("the environment variable {name} is not set"))?;
-    entered(name, text)
+    clean_secret(name, text)
 }
 
 /// A secret without what editors and shells add around it; `place` is its source.
 ///
 /// # Errors
 /// Control characters inside the secret are an error, which names the place and never the text.
-pub fn entered(place: &str, text: String) -> Result<SecretString> {
+pub fn clean_secret(place: &str, text: String) -> Result<SecretString> {
     let text = SecretString::new(text);
-    let meant = secret::entered(text.expose()).map_err(|error| anyhow::anyhow!("{place} {error}"))?;
+    let meant = secret::clean_input(text.expose()).map_err(|error| anyhow::anyhow!("{place} {error}"))?;
     Ok(SecretString::new(meant.to_owned()))
 }

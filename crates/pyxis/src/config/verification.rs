@@ -9,7 +9,7 @@ use pyxis_verify as verify;
 use pyxis_verify::network::Networks;
 
 use super::env::Env;
-use super::{Config, Source};
+use super::{Config, SettingSources};
 
 /// Settings of verification.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    pub(super) fn read(source: &Source<'_, impl Env>) -> Result<Self> {
+    pub(super) fn read(source: &SettingSources<'_, impl Env>) -> Result<Self> {
         let scan_url = source.optional::<String>("attestation_scan_url")?;
         if let Some(url) = &scan_url {
             let parsed: Option<http::Uri> = url.parse().ok();

@@ -60,8 +60,8 @@ pub fn document(base_url: &str) -> Result<Value, Error> {
 /// The descriptions that come from the handlers, one for each crate that serves some.
 fn derived() -> Result<[OpenApi; 6], Clash> {
     let shared = openapi::description(Paths::new(), openapi::problem_schema(), openapi::responses::all())?;
-    let health = health::described().into_description(Vec::new())?;
-    let own = super::described().into_description(Vec::new())?;
+    let health = health::describe_routes().into_description(Vec::new())?;
+    let own = super::describe_routes().into_description(Vec::new())?;
     Ok([shared, health, own, pyxis_gateway::openapi()?, pyxis_scoring::openapi()?, pyxis_verify::openapi()?])
 }
 

@@ -3,12 +3,12 @@
 mod html;
 mod layout;
 mod schema;
-mod words;
+mod search_terms;
 
 use serde_json::{Map, Value};
 
-use self::schema::{SchemaField, fields, kind, resolve, shown};
-use self::words::{SearchTerms, paragraphs, words};
+use self::schema::{SchemaField, fields, has_own_section, kind, resolve};
+use self::search_terms::{SearchTerms, paragraphs, parse_terms};
 
 /// The page's style, embedded so that the page works with any set of surfaces.
 pub(super) const STYLE: &str = include_str!("../../openapi/docs.css");
@@ -19,13 +19,13 @@ struct Page {
     summary: String,
     base_url: String,
     introduction: Vec<SearchTerms>,
-    keys: Vec<Key>,
+    keys: Vec<AuthHeader>,
     audiences: Vec<Audience>,
     schemas: Vec<Schema>,
 }
 
 /// An authentication header.
-struct Key {
+struct AuthHeader {
     anchor: String,
     header: String,
     description: SearchTerms,
@@ -55,7 +55,7 @@ struct Operation {
     key: Option<(String, String)>,
     parameters: Vec<SchemaField>,
     body: Option<Body>,
-    answers: Vec<Answer>,
+    answers: Vec<ResponseDoc>,
 }
 
 struct Body {
@@ -73,7 +73,7 @@ struct Content {
     examples: Vec<(String, String)>,
 }
 
-struct Answer {
+struct ResponseDoc {
     status: String,
     /// `good`, `bad` or `other`.
     mood: &'static str,
@@ -100,14 +100,14 @@ pub(super) fn render(document: &Value) -> String {
         base_url: text(&document["servers"][0]["url"]),
         introduction: paragraphs(&info["description"]),
         keys: entries(&document["components"]["securitySchemes"])
-            .map(|(name, key)| described(name, key))
+            .map(|(name, key)| auth_header(name, key))
             .collect(),
         audiences: list(&document["x-tagGroups"]).map(|found| audience(document, found)).collect(),
         schemas: entries(&document["components"]["schemas"])
-            .filter(|(_, schema)| shown(schema))
+            .filter(|(_, schema)| has_own_section(schema))
             .map(|(name, schema)| Schema {
                 name: name.clone(),
-                description: words(&schema["description"]),
+                description: parse_terms(&schema["description"]),
                 kind: kind(document, schema),
                 fields: fields(document, schema),
             })
@@ -116,8 +116,12 @@ pub(super) fn render(document: &Value) -> String {
     .html()
 }
 
-fn described(name: &str, key: &Value) -> Key {
-    Key { anchor: format!("key-{name}"), header: header_of(key), description: words(&key["description"]) }
+fn auth_header(name: &str, key: &Value) -> AuthHeader {
+    AuthHeader {
+        anchor: format!("key-{name}"),
+        header: header_of(key),
+        description: parse_terms(&key["description"]),
+    }
 }
 
 fn header_of(key: &Value) -> String {
@@ -158,7 +162,7 @@ fn group(document: &Value, tag: &Value) -> Group {
     Group {
         name: text(&tag["name"]),
         anchor: anchor("area", &tag["name"]),
-        description: words(&tag["description"]),
+        description: parse_terms(&tag["description"]),
         operations,
     }
 }
@@ -182,31 +186,31 @@ fn operation(document: &Value, path: &str, item: &Value, method: &str, found: &V
             let body = resolve(document, body);
             Body {
                 required: body["required"] == true,
-                description: words(&body["description"]),
+                description: parse_terms(&body["description"]),
                 content: content(document, &body["content"], true),
             }
         }),
         answers: entries(&found["responses"])
-            .map(|(status, answer)| answered(document, status, answer))
+            .map(|(status, answer)| response_doc(document, status, answer))
             .collect(),
     }
 }
 
-fn answered(document: &Value, status: &str, answer: &Value) -> Answer {
+fn response_doc(document: &Value, status: &str, answer: &Value) -> ResponseDoc {
     let answer = resolve(document, answer);
     let problem = &answer["content"]["application/problem+json"]["schema"]["allOf"][1]["properties"]["code"];
     let codes: Vec<String> = list(&problem["enum"]).map(text).collect();
     // Every failure has the same body and the same two headers, which the introduction describes.
     let told = |name: &str| !codes.is_empty() && ["PX-Error", "X-Request-Id"].contains(&name);
     let headers = entries(&answer["headers"]).filter(|(name, _)| !told(name));
-    Answer {
+    ResponseDoc {
         status: if status == "default" { "any".to_owned() } else { status.to_owned() },
         mood: match status.as_bytes() {
             [b'2', ..] => "good",
             [b'4' | b'5', ..] => "bad",
             _ => "other",
         },
-        description: words(&answer["description"]),
+        description: parse_terms(&answer["description"]),
         headers: headers
             .map(|(name, header)| SchemaField::header(document, name, resolve(document, header)))
             .collect(),

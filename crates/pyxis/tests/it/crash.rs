@@ -221,7 +221,7 @@ engines! {
     async fn a_request_that_passed_and_was_cut_by_a_crash_has_an_unknown_outcome(setup: Setup) {
         let mut site = Site::with(setup).await;
         site.forward("GET", "/before").send().await.forwarded(200);
-        let (reply, release) = Reply::ok("late").held();
+        let (reply, release) = Reply::ok("late").hold();
         site.upstream.reply(reply);
         let (agent, target) = (site.agent.clone(), site.upstream.url("/cut"));
         let cut = tokio::spawn(async move { agent.forward("api", "GET", &target).attempt().await });

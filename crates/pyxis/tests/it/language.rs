@@ -1,8 +1,14 @@
 //! Enforcement of the words of the house (docs/glossary.md, CONTRIBUTING.md): one name for one type, no private
-//! metaphors, and comments in plain English.
+//! metaphors, and prose in plain English.
+
+mod names;
+mod prose;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use names::{BANNED_FUNCTIONS, BANNED_MODULES, BANNED_TEST_MODULES, BANNED_TYPES};
+use prose::Block;
 
 /// Type names that any number of modules may use: each surface crate has its own.
 const SHARED_NAMES: &[&str] = &["Error", "Result", "State", "Parts", "Inner", "Config"];
@@ -10,86 +16,55 @@ const SHARED_NAMES: &[&str] = &["Error", "Result", "State", "Parts", "Inner", "C
 /// Modules that may use one public type name.
 const MAX_MODULES: usize = 2;
 
-/// Names of types that say nothing: participles, pronouns and metaphors where the field has a noun.
-const BANNED_TYPES: &[&str] = &[
-    "Arrival",
-    "Asked",
-    "Before",
-    "Books",
-    "Carried",
-    "Door",
-    "Explained",
-    "Fair",
-    "Find",
-    "Found",
-    "Front",
-    "Gone",
-    "GrantWish",
-    "Heads",
-    "Kept",
-    "Ledger",
-    "Loan",
-    "Made",
-    "Managing",
-    "Moment",
-    "Named",
-    "Opened",
-    "Passage",
-    "Peers",
-    "Place",
-    "PlainScore",
-    "Posted",
-    "Poster",
-    "Present",
-    "Readable",
-    "Remembered",
-    "Reserved",
-    "Returned",
-    "Said",
-    "Settled",
-    "Shown",
-    "Sign",
-    "Standing",
-    "Strangers",
-    "Tightened",
-    "Told",
-    "Touched",
-    "Trouble",
-    "Unclear",
-    "Wanted",
-    "Which",
-    "Written",
-];
-
-/// Names of modules that say nothing to a newcomer.
-const BANNED_MODULES: &[&str] = &[
-    "asked",
+/// Words that have a plainer or an American one.
+const BANNED_WORDS: &[&str] = &[
+    "anew",
+    "authorise",
+    "behaviour",
     "beside",
-    "books",
-    "earlier",
-    "facts",
-    "gone",
-    "held",
-    "joined",
-    "judge",
-    "lane",
-    "many",
-    "opened",
-    "packed",
-    "readable",
-    "recurring",
-    "signs",
-    "standing",
-    "strangers",
-    "tightened",
-    "together",
-    "told",
-    "touch",
-    "visits",
+    "cancelled",
+    "cancelling",
+    "centre",
+    "colour",
+    "colours",
+    "dialled",
+    "favour",
+    "honour",
+    "initialise",
+    "mend",
+    "mended",
+    "mends",
+    "neighbour",
+    "neighbours",
+    "normalise",
+    "normalised",
+    "recognise",
+    "recognised",
+    "serialise",
+    "serialised",
+    "whoever",
 ];
 
-/// Words of comments and documents that have a plainer one.
-const BANNED_WORDS: &[&str] = &["anew", "whoever", "mend", "mends", "mended"];
+/// Phrases that translate word by word from another language, and their native form.
+const BANNED_PHRASES: &[(&str, &str)] = &[
+    ("believe", "trust"),
+    ("believed", "trusted"),
+    ("believes", "trusts"),
+    ("bring in", "import"),
+    ("brings in", "imports"),
+    ("brought in", "imported"),
+    ("by itself", "automatically"),
+    ("in vain", "without effect"),
+    ("none was named for", "unless configured"),
+    ("of before", "older"),
+    ("of its that", "its"),
+    ("of theirs that", "their"),
+    ("take in", "import"),
+    ("taken in", "imported"),
+];
+
+/// Words in one sentence.
+const MAX_WORDS: usize = 25;
 
 /// Openings of a doc comment; a noun or a verb says the same.
 const BANNED_OPENINGS: &[&str] = &["What", "Who", "Whose", "Whether", "Which", "How"];
@@ -113,7 +88,7 @@ fn a_public_type_has_a_name_of_its_own() {
 }
 
 #[test]
-fn types_and_modules_have_names_that_the_field_knows() {
+fn types_modules_and_functions_have_names_that_the_field_knows() {
     let mut broken = Vec::new();
     for file in sources() {
         let text = read(&file);
@@ -121,10 +96,24 @@ fn types_and_modules_have_names_that_the_field_knows() {
         broken.extend(
             names.filter(|name| BANNED_TYPES.contains(&name.as_str())).map(|name| (file.clone(), name)),
         );
-        let module = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        if BANNED_MODULES.contains(&module) {
-            broken.push((file.clone(), module.to_owned()));
-        }
+        let functions = text
+            .split("fn ")
+            .skip(1)
+            .filter_map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next());
+        broken.extend(
+            functions
+                .filter(|name| BANNED_FUNCTIONS.contains(name))
+                .map(|name| (file.clone(), name.to_owned())),
+        );
+        broken.extend(
+            module(&file)
+                .filter(|name| BANNED_MODULES.contains(&name.as_str()))
+                .map(|name| (file.clone(), name)),
+        );
+    }
+    for file in test_sources() {
+        let is_banned = |name: &str| BANNED_MODULES.contains(&name) || BANNED_TEST_MODULES.contains(&name);
+        broken.extend(module(&file).filter(|name| is_banned(name)).map(|name| (file.clone(), name)));
     }
     assert!(broken.is_empty(), "{broken:#?}");
 }
@@ -151,18 +140,104 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
 #[test]
 fn comments_and_documents_use_plain_words() {
     let mut broken = Vec::new();
-    let documents = files(&root(), "md").into_iter();
-    for file in sources().into_iter().chain(documents) {
-        let is_code = file.extension().is_some_and(|extension| extension == "rs");
-        for (number, line) in read(&file).lines().enumerate() {
-            let prose = if is_code { line.trim_start().strip_prefix("//") } else { Some(line) };
-            let words = prose.unwrap_or_default().split(|c: char| !c.is_alphabetic()).map(str::to_lowercase);
-            for word in words.filter(|word| BANNED_WORDS.contains(&word.as_str())) {
-                broken.push(format!("{}:{}: {word}", file.display(), number + 1));
+    for Text { file, blocks, .. } in texts() {
+        for block in blocks {
+            let words: Vec<_> =
+                block.text.split(|c: char| !c.is_alphabetic()).map(str::to_lowercase).collect();
+            let plain = format!(" {} ", words.join(" "));
+            let words = BANNED_WORDS.iter().map(|word| (*word, ""));
+            for (phrase, better) in words.chain(BANNED_PHRASES.iter().copied()) {
+                if plain.contains(&format!(" {phrase} ")) {
+                    broken.push(format!("{}:{}: {phrase} -> {better}", file.display(), block.line));
+                }
             }
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn a_sentence_has_at_most_25_words() {
+    let mut broken: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
+    for Text { kind, file, blocks } in texts() {
+        for block in blocks {
+            for sentence in prose::sentences(&block.text, kind.ends()) {
+                let words = prose::count_words(sentence);
+                if words > MAX_WORDS {
+                    let place = format!("{}:{}", file.display(), block.line);
+                    broken.entry(kind).or_default().push(format!("{place}: {words}: {sentence}"));
+                }
+            }
+        }
+    }
+    broken.retain(|kind, found| found.len() > kind.long_sentences());
+    let report: Vec<_> = broken
+        .iter()
+        .map(|(kind, found)| {
+            format!("{kind:?}: {}, at most {}:\n{}", found.len(), kind.long_sentences(), found.join("\n"))
+        })
+        .collect();
+    assert!(report.is_empty(), "{}", report.join("\n"));
+}
+
+/// Kind of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Comment,
+    Message,
+    Template,
+    /// `README.md` and the guides.
+    Guide,
+    Document,
+}
+
+impl Kind {
+    const fn ends(self) -> &'static [char] {
+        match self {
+            Self::Message => prose::MESSAGE_ENDS,
+            Self::Comment | Self::Template | Self::Guide | Self::Document => prose::ENDS,
+        }
+    }
+
+    /// Long sentences that are left in texts of this kind; lower it with each that is fixed.
+    const fn long_sentences(self) -> usize {
+        match self {
+            Self::Comment | Self::Message | Self::Template => 0,
+            Self::Guide => 5,
+            Self::Document => 104,
+        }
+    }
+}
+
+/// The prose of one file.
+struct Text {
+    kind: Kind,
+    file: PathBuf,
+    blocks: Vec<Block>,
+}
+
+/// All prose of the repository, but that of the tests.
+fn texts() -> Vec<Text> {
+    let mut texts = Vec::new();
+    for file in sources() {
+        let source = read(&file);
+        texts.push(Text { kind: Kind::Comment, file: file.clone(), blocks: prose::comments(&source) });
+        if !is_test(&file) {
+            texts.push(Text { kind: Kind::Message, file, blocks: prose::messages(&source) });
+        }
+    }
+    let templates = files(&root().join("crates/pyxis-dashboard/templates"), "html");
+    assert!(templates.len() > 20, "found the templates");
+    for file in templates {
+        let blocks = prose::template(&read(&file));
+        texts.push(Text { kind: Kind::Template, file, blocks });
+    }
+    for file in files(&root(), "md") {
+        let blocks = prose::document(&read(&file));
+        let is_guide = file == root().join("README.md") || file.starts_with(root().join("docs/guides"));
+        texts.push(Text { kind: if is_guide { Kind::Guide } else { Kind::Document }, file, blocks });
+    }
+    texts
 }
 
 /// A type that a source declares.
@@ -202,12 +277,29 @@ fn openings(text: &str) -> Vec<(usize, &str)> {
     openings
 }
 
+/// True for unit tests in a file of their own, and for the crates that only tests use: their texts are data.
+fn is_test(file: &Path) -> bool {
+    file.iter()
+        .any(|part| ["tests", "tests.rs", "pyxis-testkit", "pyxis-testbed"].iter().any(|name| part == *name))
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)
         .expect("crates/pyxis lies in the repository")
         .to_owned()
+}
+
+/// Name of a file's module.
+fn module(file: &Path) -> Option<String> {
+    Some(file.file_stem()?.to_string_lossy().into_owned())
+}
+
+/// Every source of the crates' integration tests.
+fn test_sources() -> Vec<PathBuf> {
+    let crates = std::fs::read_dir(root().join("crates")).expect("the crates");
+    crates.flat_map(|entry| files(&entry.expect("a folder").path().join("tests"), "rs")).collect()
 }
 
 /// Every source of the crates, without their tests.

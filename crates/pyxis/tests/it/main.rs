@@ -17,7 +17,7 @@ mod documents;
 mod failover;
 mod fuzzed;
 mod gateway;
-mod heads;
+mod head_limits;
 mod image;
 mod imports;
 mod language;

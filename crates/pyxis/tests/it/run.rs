@@ -2,7 +2,7 @@
 
 mod agent;
 mod approvals;
-mod plain;
+mod plain_http;
 mod process;
 mod refusals;
 mod scene;

@@ -3,10 +3,10 @@
 mod admin;
 mod changes;
 mod commands;
-mod earlier;
-mod front;
+mod fast_path;
 mod indexers;
 mod installation;
+mod legacy_paths;
 mod limits;
 mod models;
 mod own_models;

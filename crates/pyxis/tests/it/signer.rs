@@ -1,9 +1,9 @@
 //! The signing sidecar, as a process, in front of an upstream that verifies signatures.
 
-mod answers;
 pub(crate) mod process;
 mod proxied;
 mod requests;
+mod responses;
+pub(crate) mod signed_bytes;
 mod start;
 pub(crate) mod verifier;
-pub(crate) mod wire;

@@ -60,7 +60,7 @@ engines! {
 
 engines! {
     async fn what_is_carried_out_is_left_alone(proxy: &Proxy) {
-        let (reply, release) = Reply::ok("late").held();
+        let (reply, release) = Reply::ok("late").hold();
         proxy.upstream.reply(reply);
         let txn = approved(proxy, 0).await;
         let state = proxy.state.clone();
@@ -68,7 +68,7 @@ engines! {
         proxy.upstream.received(1).await;
         workers::give_up_tick(&proxy.state).await.unwrap();
         assert_eq!(row(proxy, txn).await.forward_state, ForwardState::Sending);
-        release.go();
+        release.send();
         sending.await.unwrap().unwrap();
         let end = row(proxy, txn).await;
         assert_eq!((end.forward_state, end.upstream_status, end.error), (ForwardState::Done, Some(200), None));

@@ -8,7 +8,7 @@ use super::form::{self, ParameterName};
 use super::parsed::ParsedContent;
 use super::value::FieldValue;
 use super::{Unreadable, json};
-use crate::policy::Verdict;
+use crate::policy::PolicyVerdict;
 
 /// Longest value that is quoted in a fact, in characters.
 const LONGEST_QUOTED: usize = 80;
@@ -32,7 +32,7 @@ pub(super) struct FieldCheck {
     /// The comparison as written.
     pub(super) wanted: Box<str>,
     /// Verdict if the value differs.
-    pub(super) otherwise: Verdict,
+    pub(super) otherwise: PolicyVerdict,
 }
 
 /// A comparison of a field with values of a rule.
@@ -52,19 +52,19 @@ pub enum Comparison {
 
 impl FieldCheck {
     /// The verdict for a request, with the fact that leads to it.
-    pub(super) fn judge(&self, content: &ParsedContent<'_>) -> (Verdict, String) {
+    pub(super) fn evaluate(&self, content: &ParsedContent<'_>) -> (PolicyVerdict, String) {
         let values = match self.values(content) {
             Ok(values) => values,
-            Err(Unreadable(why)) => return (Verdict::RequireApproval, self.unclear(why)),
+            Err(Unreadable(why)) => return (PolicyVerdict::RequireApproval, self.unclear(why)),
         };
-        let mut worst = (Verdict::AutoApprove, self.told(&values[0]));
+        let mut worst = (PolicyVerdict::AutoApprove, self.describe(&values[0]));
         for value in &values {
             let found = match self.comparison.holds(value) {
                 Ok(true) => continue,
-                Ok(false) => (self.otherwise, self.told(value)),
-                Err(Unreadable(why)) => (Verdict::RequireApproval, self.unclear(why)),
+                Ok(false) => (self.otherwise, self.describe(value)),
+                Err(Unreadable(why)) => (PolicyVerdict::RequireApproval, self.unclear(why)),
             };
-            if found.0 == Verdict::Deny {
+            if found.0 == PolicyVerdict::Deny {
                 return found;
             }
             worst = found;
@@ -73,7 +73,7 @@ impl FieldCheck {
     }
 
     pub(super) fn fact(&self, content: &ParsedContent<'_>) -> String {
-        self.judge(content).1
+        self.evaluate(content).1
     }
 
     /// The values of the field: at least one.
@@ -95,7 +95,7 @@ impl FieldCheck {
         if values.is_empty() { Err(Unreadable("it is missing")) } else { Ok(values) }
     }
 
-    fn told(&self, value: &FieldValue) -> String {
+    fn describe(&self, value: &FieldValue) -> String {
         format!("{} is {}; the rule allows {}", self.name, quoted(value), self.wanted)
     }
 
@@ -108,8 +108,8 @@ impl Comparison {
     /// True if the value is one that the rule allows. A value of another type is unreadable.
     fn holds(&self, value: &FieldValue) -> Result<bool, Unreadable> {
         match self {
-            Self::Maximum(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_le()),
-            Self::Minimum(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_ge()),
+            Self::Maximum(limit) => Ok(number(value)?.compare(Amount::from_number(limit)).is_le()),
+            Self::Minimum(limit) => Ok(number(value)?.compare(Amount::from_number(limit)).is_ge()),
             Self::StartsWith(start) => Ok(text(value)?.starts_with(start.as_str())),
             Self::EndsWith(end) => Ok(ending(value, end)?.ends_with(end.as_str())),
             Self::OneOf(known) => Ok(known.iter().any(|one| equals(one, value))),
@@ -119,7 +119,9 @@ impl Comparison {
 
 fn equals(one: &Value, value: &FieldValue) -> bool {
     match (one, value) {
-        (Value::Number(one), _) => number(value).is_ok_and(|number| number.compare(Amount::of(one)).is_eq()),
+        (Value::Number(one), _) => {
+            number(value).is_ok_and(|number| number.compare(Amount::from_number(one)).is_eq())
+        }
         (Value::String(one), FieldValue::Text(text)) => one == text,
         (Value::Bool(one), FieldValue::Text(text)) => text == if *one { "true" } else { "false" },
         (one, FieldValue::Json(value)) => one == value,
@@ -156,7 +158,7 @@ enum Amount {
 }
 
 impl Amount {
-    fn of(number: &Number) -> Self {
+    fn from_number(number: &Number) -> Self {
         let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
         whole.map_or_else(|| Self::Fraction(number.as_f64().unwrap_or(f64::NAN)), Self::Whole)
     }
@@ -179,7 +181,7 @@ impl Amount {
 
 fn number(value: &FieldValue) -> Result<Amount, Unreadable> {
     match value {
-        FieldValue::Json(Value::Number(number)) => Ok(Amount::of(number)),
+        FieldValue::Json(Value::Number(number)) => Ok(Amount::from_number(number)),
         FieldValue::Json(_) => Err(Unreadable("it is not a number")),
         FieldValue::Text(text) => decimal(text).ok_or(Unreadable("it is not a plain number")),
     }

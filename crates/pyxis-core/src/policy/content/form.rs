@@ -94,8 +94,8 @@ fn body<'a>(content: &RequestContent<'a>) -> Result<&'a str, Unreadable> {
     std::str::from_utf8(content.readable()?).map_err(|_| Unreadable("the body is not in UTF-8"))
 }
 
-/// The names in a key such as `transfer[amount]`. Case is ignored by some readers; PHP drops leading blanks, ends a name at
-/// NUL, and reads `.` and blanks as `_`; Rack ignores brackets that lead or are repeated.
+/// The names in a key such as `transfer[amount]`. Case is ignored by some readers. PHP drops leading blanks, ends
+/// a name at NUL, and reads `.` and blanks as `_`; Rack ignores brackets that lead or are repeated.
 fn tokens(key: &str) -> Vec<String> {
     let key = folded(key.trim());
     let key: String = key.chars().map(|c| if matches!(c, '.' | ' ' | '+') { '_' } else { c }).collect();

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::form::{self, Parameter, ParameterName};
 use super::json::JsonNode;
 use super::{RequestContent, Unreadable};
-use crate::policy::Verdict;
+use crate::policy::PolicyVerdict;
 use apollo_parser::cst::{self, CstNode};
 
 /// Limits of a document: nesting of selections, and tokens.
@@ -50,10 +50,10 @@ impl OperationKind {
     }
 
     /// Verdict about a field at the root that no rule names.
-    pub(super) const fn default_verdict(self) -> Verdict {
+    pub(super) const fn default_verdict(self) -> PolicyVerdict {
         match self {
-            Self::Query | Self::Subscription => Verdict::AutoApprove,
-            Self::Mutation => Verdict::RequireApproval,
+            Self::Query | Self::Subscription => PolicyVerdict::AutoApprove,
+            Self::Mutation => PolicyVerdict::RequireApproval,
         }
     }
 }
@@ -65,7 +65,7 @@ pub(super) struct OperationCheck {
     pub(super) kind: Option<OperationKind>,
     /// Fields at the root; none: all.
     pub(super) fields: Vec<String>,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: PolicyVerdict,
 }
 
 impl OperationCheck {
@@ -77,7 +77,7 @@ impl OperationCheck {
 
     /// True for `any pass`, which says that nobody needs to look.
     pub(super) fn passes_everything(&self) -> bool {
-        self.verdict == Verdict::AutoApprove && self.kind.is_none() && self.fields.is_empty()
+        self.verdict == PolicyVerdict::AutoApprove && self.kind.is_none() && self.fields.is_empty()
     }
 }
 

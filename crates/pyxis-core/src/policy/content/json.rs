@@ -42,11 +42,15 @@ pub(super) fn document(content: &RequestContent<'_>) -> Result<JsonNode, Unreada
 /// The values that a pointer reaches.
 pub(super) fn values(document: &JsonNode, pointer: &[String]) -> Result<Vec<FieldValue>, Unreadable> {
     let mut found = Vec::new();
-    reach(document, pointer, &mut found)?;
+    collect_values(document, pointer, &mut found)?;
     Ok(found)
 }
 
-fn reach(node: &JsonNode, pointer: &[String], found: &mut Vec<FieldValue>) -> Result<(), Unreadable> {
+fn collect_values(
+    node: &JsonNode,
+    pointer: &[String],
+    found: &mut Vec<FieldValue>,
+) -> Result<(), Unreadable> {
     let Some((name, rest)) = pointer.split_first() else {
         let value = match node {
             JsonNode::Scalar(value) => value.clone(),
@@ -61,16 +65,16 @@ fn reach(node: &JsonNode, pointer: &[String], found: &mut Vec<FieldValue>) -> Re
     };
     match node {
         JsonNode::Object(_) => match node.member(name)? {
-            Some(member) => reach(member, rest, found),
+            Some(member) => collect_values(member, rest, found),
             None => Err(Unreadable("it is missing")),
         },
         JsonNode::List(entries) if name == "*" && entries.is_empty() => Err(Unreadable("the list is empty")),
         JsonNode::List(entries) if name == "*" => {
-            entries.iter().try_for_each(|entry| reach(entry, rest, found))
+            entries.iter().try_for_each(|entry| collect_values(entry, rest, found))
         }
         JsonNode::List(entries) => {
             let entry = index(name).and_then(|index| entries.get(index));
-            reach(entry.ok_or(Unreadable("it is missing"))?, rest, found)
+            collect_values(entry.ok_or(Unreadable("it is missing"))?, rest, found)
         }
         JsonNode::Scalar(_) => Err(Unreadable("it is missing")),
     }

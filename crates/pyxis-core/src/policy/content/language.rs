@@ -13,7 +13,7 @@ use super::form::ParameterName;
 use super::graphql::{OperationCheck, OperationKind};
 use super::{ContentCheck, ContentRule};
 use crate::pattern::{Pattern, PatternError};
-use crate::policy::{Method, Verdict};
+use crate::policy::{Method, PolicyVerdict};
 
 /// The longest rule, in bytes.
 const MAX_RULE_BYTES: usize = 4096;
@@ -68,19 +68,19 @@ pub(super) fn parse(text: &str) -> Result<ContentRule, ContentRuleError> {
     if text.len() > MAX_RULE_BYTES {
         return Err(ContentRuleError::TooLong);
     }
-    let (first, rest) = word(text);
+    let (first, rest) = split_word(text);
     let method = Method::parse(first);
-    let (url, rest) = if method.is_some() { word(rest) } else { (first, rest) };
+    let (url, rest) = if method.is_some() { split_word(rest) } else { (first, rest) };
     let pattern = Pattern::parse(url)?;
-    let (kind, rest) = word(rest);
+    let (kind, rest) = split_word(rest);
     let check = match kind {
         "json" => {
-            let (name, rest) = word(rest);
+            let (name, rest) = split_word(rest);
             let place = FieldPlace::Json(pointer(name).ok_or(ContentRuleError::Pointer)?);
             ContentCheck::Field(field(place, name, rest)?)
         }
         "form" => {
-            let (name, rest) = word(rest);
+            let (name, rest) = split_word(rest);
             if name.is_empty() {
                 return Err(ContentRuleError::Parameter);
             }
@@ -93,7 +93,7 @@ pub(super) fn parse(text: &str) -> Result<ContentRule, ContentRuleError> {
 }
 
 /// The first word and what follows it.
-fn word(text: &str) -> (&str, &str) {
+fn split_word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (word, rest.trim_start())
@@ -111,16 +111,16 @@ fn pointer(text: &str) -> Option<Vec<String>> {
 }
 
 fn field(place: FieldPlace, name: &str, text: &str) -> Result<FieldCheck, ContentRuleError> {
-    let (operator, rest) = word(text);
+    let (operator, rest) = split_word(text);
     if !OPERATORS.contains(&operator) {
         return Err(ContentRuleError::Comparison);
     }
     let (values, rest) = values(rest)?;
     let comparison = comparison(operator, values)?;
     let wanted = text[..text.len() - rest.len()].trim_end();
-    let otherwise = match word(rest) {
-        ("", _) | ("else", "ask") => Verdict::RequireApproval,
-        ("else", "deny") => Verdict::Deny,
+    let otherwise = match split_word(rest) {
+        ("", _) | ("else", "ask") => PolicyVerdict::RequireApproval,
+        ("else", "deny") => PolicyVerdict::Deny,
         _ => return Err(ContentRuleError::Otherwise),
     };
     Ok(FieldCheck { place, name: name.into(), comparison, wanted: wanted.into(), otherwise })
@@ -178,7 +178,7 @@ fn text(value: Value) -> Result<String, ContentRuleError> {
 }
 
 fn operations(text: &str) -> Result<OperationCheck, ContentRuleError> {
-    let (kind, rest) = word(text);
+    let (kind, rest) = split_word(text);
     let kind = match kind {
         "query" => Some(OperationKind::Query),
         "mutation" => Some(OperationKind::Mutation),
@@ -191,9 +191,9 @@ fn operations(text: &str) -> Result<OperationCheck, ContentRuleError> {
         None => ("", rest.trim_end()),
     };
     let verdict = match verdict {
-        "pass" => Verdict::AutoApprove,
-        "ask" => Verdict::RequireApproval,
-        "deny" => Verdict::Deny,
+        "pass" => PolicyVerdict::AutoApprove,
+        "ask" => PolicyVerdict::RequireApproval,
+        "deny" => PolicyVerdict::Deny,
         _ => return Err(ContentRuleError::Verdict),
     };
     Ok(OperationCheck { kind, fields: names(fields)?, verdict })

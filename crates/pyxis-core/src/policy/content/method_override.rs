@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::form::{self, ParameterName};
 use super::{Finding, RequestContent, leniency};
-use crate::policy::{Method, Verdict};
+use crate::policy::{Method, PolicyVerdict};
 use crate::target::Target;
 
 /// Names of the parameter. Headers of these names are never forwarded.
@@ -46,7 +46,7 @@ enum BodyForm {
 }
 
 impl BodyForm {
-    fn of(content_type: Option<&str>) -> Option<Self> {
+    fn from_content_type(content_type: Option<&str>) -> Option<Self> {
         let Some(text) = content_type else { return Some(Self::Any) };
         let text = text.to_ascii_lowercase();
         // Rack ends a type at a comma, PHP at a space.
@@ -72,10 +72,11 @@ fn names_other_charset(content_type: &str) -> bool {
         .any(|name| !["utf-8", "utf8", "us-ascii", "iso-8859-1"].iter().any(|known| name.starts_with(known)))
 }
 
-/// True if a body of this type has parameters, one of which may name a method. A JSON body that is too long to be read is
-/// left alone: only frameworks in PHP take the parameter from JSON, and PHP drops bodies of that length (`post_max_size`).
+/// True if a body of this type has parameters, one of which may name a method. A JSON body that is too long to be
+/// read is left alone. Only frameworks in PHP take the parameter from JSON, and PHP drops bodies of that length
+/// (`post_max_size`).
 pub fn may_have_parameters(content_type: Option<&str>, is_too_long: bool) -> bool {
-    match BodyForm::of(content_type) {
+    match BodyForm::from_content_type(content_type) {
         None => false,
         Some(BodyForm::Json) => !is_too_long,
         Some(BodyForm::Form | BodyForm::Multipart | BodyForm::Any) => true,
@@ -89,34 +90,34 @@ pub fn query_may_name_method(target: &Target) -> bool {
 
 /// The strictest finding about the methods that a request names besides its own. `verdict` is that for its URL.
 pub(super) fn finding(
-    verdict: impl Fn(Method) -> Verdict,
+    verdict: impl Fn(Method) -> PolicyVerdict,
     method: Method,
     content: &RequestContent<'_>,
 ) -> Option<Finding<'static>> {
-    let found = named(method, content).into_iter().map(|named| Finding {
+    let found = find_overrides(method, content).into_iter().map(|named| Finding {
         verdict: named.method.map_or_else(|| strictest(&verdict), &verdict),
         rule: None,
-        fact: said(&named),
+        fact: describe(&named),
     });
     let strictest = found.min_by_key(|finding| leniency(finding.verdict))?;
-    (strictest.verdict != Verdict::AutoApprove).then_some(strictest)
+    (strictest.verdict != PolicyVerdict::AutoApprove).then_some(strictest)
 }
 
 /// The verdict for a method that is not certain.
-fn strictest(verdict: impl Fn(Method) -> Verdict) -> Verdict {
+fn strictest(verdict: impl Fn(Method) -> PolicyVerdict) -> PolicyVerdict {
     REPLACING
         .into_iter()
         .map(verdict)
         .min_by_key(|verdict| leniency(*verdict))
-        .unwrap_or(Verdict::RequireApproval)
+        .unwrap_or(PolicyVerdict::RequireApproval)
 }
 
 /// The fact that a request names another method, for people.
 pub(super) fn fact(method: Method, content: &RequestContent<'_>) -> Option<String> {
-    named(method, content).first().map(said)
+    find_overrides(method, content).first().map(describe)
 }
 
-fn said(named: &NamedMethod) -> String {
+fn describe(named: &NamedMethod) -> String {
     let name: String = named.parameter.chars().filter(|c| !c.is_control()).take(40).collect();
     match named.method {
         Some(method) => format!("the parameter {name} turns the request into {method}"),
@@ -125,7 +126,7 @@ fn said(named: &NamedMethod) -> String {
 }
 
 /// Every parameter that names another method than the request's own.
-fn named(method: Method, content: &RequestContent<'_>) -> Vec<NamedMethod> {
+fn find_overrides(method: Method, content: &RequestContent<'_>) -> Vec<NamedMethod> {
     let mut found = of_pairs(form::pairs(content.query.unwrap_or_default()));
     if method == Method::Post && !content.body.is_empty() {
         found.extend(in_body(content));
@@ -135,7 +136,7 @@ fn named(method: Method, content: &RequestContent<'_>) -> Vec<NamedMethod> {
 }
 
 fn in_body(content: &RequestContent<'_>) -> Vec<NamedMethod> {
-    let Some(form) = BodyForm::of(content.content_type) else { return Vec::new() };
+    let Some(form) = BodyForm::from_content_type(content.content_type) else { return Vec::new() };
     let is = |one| form == one || form == BodyForm::Any;
     if content.is_encoded {
         return vec![NamedMethod { parameter: "_method in the encoded body".to_owned(), method: None }];
@@ -150,10 +151,10 @@ fn in_body(content: &RequestContent<'_>) -> Vec<NamedMethod> {
         found.extend(of_pairs(form::pairs(&String::from_utf8_lossy(content.body))));
     }
     if is(BodyForm::Json) {
-        found.extend(json::named(content.body, form == BodyForm::Json));
+        found.extend(json::find_overrides(content.body, form == BodyForm::Json));
     }
     if is(BodyForm::Multipart) {
-        found.extend(multipart::named(content.body));
+        found.extend(multipart::find_overrides(content.body));
     }
     found
 }

@@ -5,7 +5,7 @@ use super::parsed::ParsedContent;
 use super::{ContentCheck, ContentRule, Finding, RequestContent, Unreadable, leniency};
 use crate::pattern::{Pattern, PatternIndex};
 use crate::policy::pattern_lists::{Path, PathReadings};
-use crate::policy::{Decision, Method, Operations, Rule, Verdict};
+use crate::policy::{Decision, Method, Operations, PolicyVerdict, Rule};
 use crate::target::Target;
 
 /// Content rules, ready to be asked. Immutable; share it.
@@ -26,8 +26,8 @@ struct CompiledRule {
 impl CompiledContentRules {
     /// Compiles the rules of a policy. An unreadable one asks about everything, so that whatever it was to protect stays
     /// protected.
-    pub(in crate::policy) fn of(texts: &[String]) -> Self {
-        Self { rules: texts.iter().map(|text| CompiledRule::of(text)).collect() }
+    pub(in crate::policy) fn compile(texts: &[String]) -> Self {
+        Self { rules: texts.iter().map(|text| CompiledRule::compile(text)).collect() }
     }
 
     /// True if the content of a request must be read, given the decision by its URL.
@@ -37,7 +37,7 @@ impl CompiledContentRules {
         method: Method,
         target: &Target,
     ) -> bool {
-        if decision.verdict == Verdict::Deny {
+        if decision.verdict == PolicyVerdict::Deny {
             return false;
         }
         self.matching(method, target).next().is_some() || has_default(decision, target)
@@ -60,7 +60,7 @@ impl CompiledContentRules {
         let fields = matching.iter().filter_map(|compiled| compiled.field_finding(&parsed));
         let operations = operations(&matching, decision, target, &parsed);
         let strictest = fields.chain(operations).min_by_key(|finding| leniency(finding.verdict))?;
-        (strictest.verdict != Verdict::AutoApprove).then_some(strictest)
+        (strictest.verdict != PolicyVerdict::AutoApprove).then_some(strictest)
     }
 
     fn matching(&self, method: Method, target: &Target) -> impl Iterator<Item = &CompiledRule> {
@@ -83,9 +83,9 @@ fn unread<'s>(
     match strictest {
         Some(compiled) => {
             let verdict = compiled.rule.unread_verdict();
-            (verdict != Verdict::AutoApprove).then(|| finding(verdict, Some(&*compiled.rule.text)))
+            (verdict != PolicyVerdict::AutoApprove).then(|| finding(verdict, Some(&*compiled.rule.text)))
         }
-        None => has_default(decision, target).then(|| finding(Verdict::RequireApproval, None)),
+        None => has_default(decision, target).then(|| finding(PolicyVerdict::RequireApproval, None)),
     }
 }
 
@@ -105,7 +105,7 @@ fn operations<'s>(
         Ok(fields) => fields,
         Err(Unreadable(why)) => return unreadable(&rules, target, parsed.content, why),
     };
-    let findings = fields.iter().map(|field| about(&rules, by_default, field));
+    let findings = fields.iter().map(|field| evaluate_field(&rules, by_default, field));
     findings.min_by_key(|finding| leniency(finding.verdict))
 }
 
@@ -121,14 +121,14 @@ fn unreadable<'s>(
     let is_named = some_reading(target, Operations::is_named_graphql);
     let only_maybe = rules.is_empty() && (content.body.is_empty() || !is_named);
     (!everything_passes && !only_maybe).then(|| Finding {
-        verdict: Verdict::RequireApproval,
+        verdict: PolicyVerdict::RequireApproval,
         rule: rules.first().map(|compiled| &*compiled.rule.text),
         fact: format!("the GraphQL request cannot be read: {why}"),
     })
 }
 
 /// The finding about one field at the root: the strictest rule about it, else the default of its kind.
-fn about<'s>(rules: &[&'s CompiledRule], by_default: bool, field: &RootField) -> Finding<'s> {
+fn evaluate_field<'s>(rules: &[&'s CompiledRule], by_default: bool, field: &RootField) -> Finding<'s> {
     let kind = field.kind;
     let fact = format!("{} {}", kind.as_str(), field.name);
     let speaking = rules.iter().filter_map(|compiled| match &compiled.rule.check {
@@ -141,13 +141,13 @@ fn about<'s>(rules: &[&'s CompiledRule], by_default: bool, field: &RootField) ->
     }
 }
 
-const fn default_verdict(applies: bool, kind: OperationKind) -> Verdict {
-    if applies { kind.default_verdict() } else { Verdict::AutoApprove }
+const fn default_verdict(applies: bool, kind: OperationKind) -> PolicyVerdict {
+    if applies { kind.default_verdict() } else { PolicyVerdict::AutoApprove }
 }
 
 /// True if a mutation asks although no rule says so: the request would pass, to a path that looks like GraphQL.
 fn has_default(decision: &Decision<'_>, target: &Target) -> bool {
-    decision.verdict == Verdict::AutoApprove
+    decision.verdict == PolicyVerdict::AutoApprove
         && decision.rule != Rule::AutonomousDefault
         && some_reading(target, Operations::may_be_graphql)
 }
@@ -155,7 +155,7 @@ fn has_default(decision: &Decision<'_>, target: &Target) -> bool {
 /// True if `test` holds for the path as it is, or for any plausible reading of it. A path with too many readings counts.
 fn some_reading(target: &Target, test: impl Fn(&str, &str) -> bool) -> bool {
     let (host, path) = (target.written_host(), Path::new(target.path().as_bytes()));
-    match path.readings() {
+    match path.path_variants() {
         PathReadings::One => test(host, target.path()),
         PathReadings::Several(paths) => paths.iter().any(|path| test(host, &String::from_utf8_lossy(path))),
         PathReadings::TooMany => true,
@@ -163,7 +163,7 @@ fn some_reading(target: &Target, test: impl Fn(&str, &str) -> bool) -> bool {
 }
 
 impl CompiledRule {
-    fn of(text: &str) -> Self {
+    fn compile(text: &str) -> Self {
         let (mut exact, mut area) = (PatternIndex::default(), PatternIndex::default());
         let rule = ContentRule::parse(text).unwrap_or_else(|_| {
             exact.insert_everything(0);
@@ -179,14 +179,14 @@ impl CompiledRule {
     fn matches(&self, target: &Target, path: &Path<'_>) -> bool {
         let (host, port) = (target.host(), target.port());
         if self.only_passes() {
-            let is_plain = matches!(path.readings(), PathReadings::One);
-            return is_plain && self.exact.on(host, port).find(path.text).is_some();
+            let is_plain = matches!(path.path_variants(), PathReadings::One);
+            return is_plain && self.exact.patterns_of_host(host, port).find(path.text).is_some();
         }
-        let here = self.area.on(host, port);
+        let here = self.area.patterns_of_host(host, port);
         if here.is_empty() {
             return false;
         }
-        match path.readings() {
+        match path.path_variants() {
             PathReadings::One => here.find(path.text).is_some(),
             PathReadings::Several(paths) => {
                 path.is_garbled() || paths.iter().any(|path| here.find(path).is_some())
@@ -200,7 +200,7 @@ impl CompiledRule {
     }
 
     fn only_passes(&self) -> bool {
-        matches!(&self.rule.check, ContentCheck::GraphQl(check) if check.verdict == Verdict::AutoApprove)
+        matches!(&self.rule.check, ContentCheck::GraphQl(check) if check.verdict == PolicyVerdict::AutoApprove)
     }
 
     fn passes_everything(&self) -> bool {
@@ -209,14 +209,15 @@ impl CompiledRule {
 
     fn field_finding(&self, content: &ParsedContent<'_>) -> Option<Finding<'_>> {
         let ContentCheck::Field(check) = &self.rule.check else { return None };
-        let (verdict, fact) = check.judge(content);
+        let (verdict, fact) = check.evaluate(content);
         Some(Finding { verdict, rule: Some(&self.rule.text), fact })
     }
 }
 
 /// A rule that asks about every operation, and about every request that is none.
 fn unreadable_rule(text: &str) -> ContentRule {
-    let check = graphql::OperationCheck { kind: None, fields: Vec::new(), verdict: Verdict::RequireApproval };
+    let check =
+        graphql::OperationCheck { kind: None, fields: Vec::new(), verdict: PolicyVerdict::RequireApproval };
     let pattern = Pattern::everything();
     ContentRule { text: text.into(), method: None, pattern, check: ContentCheck::GraphQl(check) }
 }

@@ -27,7 +27,7 @@ fn found(
     url: &str,
     content_type: Option<&str>,
     body: &str,
-) -> (Verdict, Option<String>) {
+) -> (PolicyVerdict, Option<String>) {
     let target = Target::parse(url).unwrap();
     let decision = evaluate(Some(policy), ApprovalMode::Gated, method, &target);
     if !content_concerns(Some(policy), &decision, method, &target) {
@@ -40,7 +40,7 @@ fn found(
     }
 }
 
-fn verdict(policy: &CompiledPolicy, url: &str, content_type: Option<&str>, body: &str) -> Verdict {
+fn verdict(policy: &CompiledPolicy, url: &str, content_type: Option<&str>, body: &str) -> PolicyVerdict {
     found(policy, Method::Post, url, content_type, body).0
 }
 
@@ -55,26 +55,26 @@ fn graphql(document: &str) -> String {
 fn a_json_field_passes_up_to_its_limit_and_asks_above_it() {
     let policy = open_policy(&["/v1/pay json /amount <= 5000"]);
     for (body, expected) in [
-        (r#"{"amount":5000}"#, Verdict::AutoApprove),
-        (r#"{"amount":-1}"#, Verdict::AutoApprove),
-        (r#"{"amount":5000.0}"#, Verdict::AutoApprove),
-        (r#"{"amount":5000.01}"#, Verdict::RequireApproval),
-        (r#"{"amount":5001}"#, Verdict::RequireApproval),
-        (r#"{"amount":1e9}"#, Verdict::RequireApproval),
-        (r#"{"amount":1e999}"#, Verdict::RequireApproval),
-        (r#"{"amount":"5000"}"#, Verdict::RequireApproval),
-        (r#"{"amount":[1]}"#, Verdict::RequireApproval),
-        (r#"{"amount":null}"#, Verdict::RequireApproval),
-        (r#"{"total":1}"#, Verdict::RequireApproval),
-        (r#"{"amount":1,"amount":9999}"#, Verdict::RequireApproval),
-        (r#"{"amount":1,"Amount":9999}"#, Verdict::RequireApproval),
-        (r#"{"AMOUNT":1}"#, Verdict::RequireApproval),
-        (r#"{"\u0061mount":1,"amount":9999}"#, Verdict::RequireApproval),
-        (r#"[{"amount":1}]"#, Verdict::RequireApproval),
-        (r#"{"amount":1} {"amount":9999}"#, Verdict::RequireApproval),
-        ("\u{feff}{\"amount\":1}", Verdict::RequireApproval),
-        ("", Verdict::RequireApproval),
-        ("amount=1", Verdict::RequireApproval),
+        (r#"{"amount":5000}"#, PolicyVerdict::AutoApprove),
+        (r#"{"amount":-1}"#, PolicyVerdict::AutoApprove),
+        (r#"{"amount":5000.0}"#, PolicyVerdict::AutoApprove),
+        (r#"{"amount":5000.01}"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":5001}"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":1e9}"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":1e999}"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":"5000"}"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":[1]}"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":null}"#, PolicyVerdict::RequireApproval),
+        (r#"{"total":1}"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":1,"amount":9999}"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":1,"Amount":9999}"#, PolicyVerdict::RequireApproval),
+        (r#"{"AMOUNT":1}"#, PolicyVerdict::RequireApproval),
+        (r#"{"\u0061mount":1,"amount":9999}"#, PolicyVerdict::RequireApproval),
+        (r#"[{"amount":1}]"#, PolicyVerdict::RequireApproval),
+        (r#"{"amount":1} {"amount":9999}"#, PolicyVerdict::RequireApproval),
+        ("\u{feff}{\"amount\":1}", PolicyVerdict::RequireApproval),
+        ("", PolicyVerdict::RequireApproval),
+        ("amount=1", PolicyVerdict::RequireApproval),
     ] {
         assert_eq!(verdict(&policy, PAY, JSON, body), expected, "{body}");
     }
@@ -86,7 +86,7 @@ fn a_body_whose_type_is_not_certain_asks() {
     let body = r#"{"amount":1}"#;
     assert_eq!(
         verdict(&policy, PAY, Some("application/vnd.pay+json; charset=\"UTF-8\""), body),
-        Verdict::AutoApprove
+        PolicyVerdict::AutoApprove
     );
     for kind in [
         None,
@@ -95,7 +95,7 @@ fn a_body_whose_type_is_not_certain_asks() {
         Some("application/json; charset=utf-16"),
         Some("multipart/form-data"),
     ] {
-        assert_eq!(verdict(&policy, PAY, kind, body), Verdict::RequireApproval, "{kind:?}");
+        assert_eq!(verdict(&policy, PAY, kind, body), PolicyVerdict::RequireApproval, "{kind:?}");
     }
     let target = Target::parse(PAY).unwrap();
     let decision = evaluate(Some(&policy), ApprovalMode::Gated, Method::Post, &target);
@@ -103,15 +103,18 @@ fn a_body_whose_type_is_not_certain_asks() {
     let finding = evaluate_content(Some(&policy), &decision, Method::Post, &target, &hidden).unwrap();
     assert_eq!(finding.fact, "/amount cannot be compared with <= 5000: the body has a Content-Encoding");
     let long = format!("{}{body}", " ".repeat(MAX_READABLE_BYTES));
-    assert_eq!(verdict(&policy, PAY, JSON, &long), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, PAY, JSON, &long), PolicyVerdict::RequireApproval);
 }
 
 #[test]
 fn a_query_parameter_of_the_same_name_makes_a_json_field_uncertain() {
     let policy = open_policy(&["/v1/pay json /amount <= 5000"]);
     let url = format!("{PAY}?Amount=9999");
-    assert_eq!(verdict(&policy, &url, JSON, r#"{"amount":1}"#), Verdict::RequireApproval);
-    assert_eq!(verdict(&policy, &format!("{PAY}?page=1"), JSON, r#"{"amount":1}"#), Verdict::AutoApprove);
+    assert_eq!(verdict(&policy, &url, JSON, r#"{"amount":1}"#), PolicyVerdict::RequireApproval);
+    assert_eq!(
+        verdict(&policy, &format!("{PAY}?page=1"), JSON, r#"{"amount":1}"#),
+        PolicyVerdict::AutoApprove
+    );
 }
 
 #[test]
@@ -119,12 +122,12 @@ fn every_entry_that_a_star_reaches_must_pass() {
     let policy = open_policy(&["/v1/mail json /to/*/email ends_with \"@example.com\" else deny"]);
     let url = "https://api.example.com/v1/mail";
     for (body, expected) in [
-        (r#"{"to":[{"email":"a@example.com"},{"email":"b@example.com"}]}"#, Verdict::AutoApprove),
-        (r#"{"to":[{"email":"a@example.com"},{"email":"b@evil.example"}]}"#, Verdict::Deny),
-        (r#"{"to":[{"email":"a@example.com"},{"email":7}]}"#, Verdict::RequireApproval),
-        (r#"{"to":[]}"#, Verdict::RequireApproval),
-        (r#"{"to":{"email":"a@example.com"}}"#, Verdict::RequireApproval),
-        (r#"{"to":[{"name":"a"}]}"#, Verdict::RequireApproval),
+        (r#"{"to":[{"email":"a@example.com"},{"email":"b@example.com"}]}"#, PolicyVerdict::AutoApprove),
+        (r#"{"to":[{"email":"a@example.com"},{"email":"b@evil.example"}]}"#, PolicyVerdict::Deny),
+        (r#"{"to":[{"email":"a@example.com"},{"email":7}]}"#, PolicyVerdict::RequireApproval),
+        (r#"{"to":[]}"#, PolicyVerdict::RequireApproval),
+        (r#"{"to":{"email":"a@example.com"}}"#, PolicyVerdict::RequireApproval),
+        (r#"{"to":[{"name":"a"}]}"#, PolicyVerdict::RequireApproval),
     ] {
         assert_eq!(verdict(&policy, url, JSON, body), expected, "{body}");
     }
@@ -141,8 +144,12 @@ fn a_pointer_reads_escapes_and_positions() {
         (r#"/ json /a starts_with "re: ""#, r#"{"a":"re: you"}"#),
     ] {
         let policy = open_policy(&[rule]);
-        assert_eq!(verdict(&policy, PAY, JSON, body), Verdict::AutoApprove, "{rule}");
-        assert_eq!(verdict(&policy, PAY, JSON, r#"{"a":["other"]}"#), Verdict::RequireApproval, "{rule}");
+        assert_eq!(verdict(&policy, PAY, JSON, body), PolicyVerdict::AutoApprove, "{rule}");
+        assert_eq!(
+            verdict(&policy, PAY, JSON, r#"{"a":["other"]}"#),
+            PolicyVerdict::RequireApproval,
+            "{rule}"
+        );
     }
 }
 
@@ -150,44 +157,44 @@ fn a_pointer_reads_escapes_and_positions() {
 fn a_form_field_passes_only_where_every_reader_sees_the_same_value() {
     let policy = open_policy(&["POST api.example.com/v1/pay form amount <= 5000"]);
     for (query, body, expected) in [
-        ("", "amount=5000&currency=eur", Verdict::AutoApprove),
-        ("", "amount=49.99", Verdict::AutoApprove),
-        ("", "amount=5001", Verdict::RequireApproval),
-        ("", "amount=1e9", Verdict::RequireApproval),
-        ("", "amount=0x10", Verdict::RequireApproval),
-        ("", "amount=010", Verdict::RequireApproval),
-        ("", "amount=+5", Verdict::RequireApproval),
-        ("", "amount=5,000", Verdict::RequireApproval),
-        ("", "amount=", Verdict::RequireApproval),
-        ("", "currency=eur", Verdict::RequireApproval),
-        ("", "amount=1&amount=9999", Verdict::RequireApproval),
-        ("", "amount=1&amount[]=9999", Verdict::RequireApproval),
-        ("", "amount=1&%61mount=9999", Verdict::RequireApproval),
-        ("", "amount=1&Amount=9999", Verdict::RequireApproval),
-        ("", "amount=1&+amount=9999", Verdict::RequireApproval),
-        ("", "amount=1&amount%00x=9999", Verdict::RequireApproval),
-        ("", "amount=1&a=b;amount=9999", Verdict::RequireApproval),
-        ("?amount=9999", "amount=1", Verdict::RequireApproval),
-        ("?amount=1", "", Verdict::AutoApprove),
-        ("?amount=9999", "", Verdict::RequireApproval),
+        ("", "amount=5000&currency=eur", PolicyVerdict::AutoApprove),
+        ("", "amount=49.99", PolicyVerdict::AutoApprove),
+        ("", "amount=5001", PolicyVerdict::RequireApproval),
+        ("", "amount=1e9", PolicyVerdict::RequireApproval),
+        ("", "amount=0x10", PolicyVerdict::RequireApproval),
+        ("", "amount=010", PolicyVerdict::RequireApproval),
+        ("", "amount=+5", PolicyVerdict::RequireApproval),
+        ("", "amount=5,000", PolicyVerdict::RequireApproval),
+        ("", "amount=", PolicyVerdict::RequireApproval),
+        ("", "currency=eur", PolicyVerdict::RequireApproval),
+        ("", "amount=1&amount=9999", PolicyVerdict::RequireApproval),
+        ("", "amount=1&amount[]=9999", PolicyVerdict::RequireApproval),
+        ("", "amount=1&%61mount=9999", PolicyVerdict::RequireApproval),
+        ("", "amount=1&Amount=9999", PolicyVerdict::RequireApproval),
+        ("", "amount=1&+amount=9999", PolicyVerdict::RequireApproval),
+        ("", "amount=1&amount%00x=9999", PolicyVerdict::RequireApproval),
+        ("", "amount=1&a=b;amount=9999", PolicyVerdict::RequireApproval),
+        ("?amount=9999", "amount=1", PolicyVerdict::RequireApproval),
+        ("?amount=1", "", PolicyVerdict::AutoApprove),
+        ("?amount=9999", "", PolicyVerdict::RequireApproval),
     ] {
         let url = format!("{PAY}{query}");
         assert_eq!(verdict(&policy, &url, FORM, body), expected, "{query} {body}");
     }
-    assert_eq!(verdict(&policy, PAY, JSON, "amount=1"), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, PAY, JSON, "amount=1"), PolicyVerdict::RequireApproval);
 }
 
 #[test]
 fn a_rule_without_a_method_leaves_reading_alone_and_one_with_get_does_not() {
     let policy = open_policy(&["/v1/pay json /amount <= 5", "GET /api/chat.post form channel = \"C1\""]);
-    assert_eq!(found(&policy, Method::Get, PAY, None, "").0, Verdict::AutoApprove);
-    assert_eq!(found(&policy, Method::Delete, PAY, None, "").0, Verdict::RequireApproval);
+    assert_eq!(found(&policy, Method::Get, PAY, None, "").0, PolicyVerdict::AutoApprove);
+    assert_eq!(found(&policy, Method::Delete, PAY, None, "").0, PolicyVerdict::RequireApproval);
     for (method, query, expected) in [
-        (Method::Get, "?channel=C1", Verdict::AutoApprove),
-        (Method::Head, "?channel=C2", Verdict::RequireApproval),
-        (Method::Get, "?channel=C2", Verdict::RequireApproval),
-        (Method::Get, "", Verdict::RequireApproval),
-        (Method::Post, "", Verdict::AutoApprove),
+        (Method::Get, "?channel=C1", PolicyVerdict::AutoApprove),
+        (Method::Head, "?channel=C2", PolicyVerdict::RequireApproval),
+        (Method::Get, "?channel=C2", PolicyVerdict::RequireApproval),
+        (Method::Get, "", PolicyVerdict::RequireApproval),
+        (Method::Post, "", PolicyVerdict::AutoApprove),
     ] {
         let url = format!("https://slack.example/api/chat.post{query}");
         assert_eq!(found(&policy, method, &url, None, "").0, expected, "{method} {query}");
@@ -212,24 +219,24 @@ fn the_fact_names_the_field_its_value_and_the_rule() {
 fn a_mutation_asks_by_default_where_the_path_looks_like_graphql() {
     let policy = open_policy(&[]);
     for (document, expected) in [
-        ("{ viewer { login } }", Verdict::AutoApprove),
-        ("query A($id: ID!) { node(id: $id) { id } }", Verdict::AutoApprove),
-        ("subscription { issues { id } }", Verdict::AutoApprove),
-        ("mutation { createIssue(title: \"x\") { id } }", Verdict::RequireApproval),
-        ("# query\nmutation M { a }", Verdict::RequireApproval),
-        ("mutation M { ...F } fragment F on Mutation { a }", Verdict::RequireApproval),
-        ("mutation M { a @skip(if: true) }", Verdict::RequireApproval),
-        ("query A { a } mutation B { b }", Verdict::RequireApproval),
-        ("query A { ...Missing }", Verdict::RequireApproval),
-        ("query A { ", Verdict::RequireApproval),
-        ("type A { b: Int }", Verdict::RequireApproval),
-        ("", Verdict::RequireApproval),
+        ("{ viewer { login } }", PolicyVerdict::AutoApprove),
+        ("query A($id: ID!) { node(id: $id) { id } }", PolicyVerdict::AutoApprove),
+        ("subscription { issues { id } }", PolicyVerdict::AutoApprove),
+        ("mutation { createIssue(title: \"x\") { id } }", PolicyVerdict::RequireApproval),
+        ("# query\nmutation M { a }", PolicyVerdict::RequireApproval),
+        ("mutation M { ...F } fragment F on Mutation { a }", PolicyVerdict::RequireApproval),
+        ("mutation M { a @skip(if: true) }", PolicyVerdict::RequireApproval),
+        ("query A { a } mutation B { b }", PolicyVerdict::RequireApproval),
+        ("query A { ...Missing }", PolicyVerdict::RequireApproval),
+        ("query A { ", PolicyVerdict::RequireApproval),
+        ("type A { b: Int }", PolicyVerdict::RequireApproval),
+        ("", PolicyVerdict::RequireApproval),
     ] {
         assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(document)), expected, "{document}");
     }
     assert_eq!(
         verdict(&policy, "https://api.example.com/v1/items", JSON, &graphql("mutation { a }")),
-        Verdict::AutoApprove
+        PolicyVerdict::AutoApprove
     );
 }
 
@@ -238,12 +245,12 @@ fn the_named_operation_counts_and_an_uncertain_name_asks() {
     let policy = open_policy(&[]);
     let both = "query A { a } mutation B { b }";
     for (name, expected) in [
-        (r#""A""#, Verdict::AutoApprove),
-        (r#""B""#, Verdict::RequireApproval),
-        (r#""C""#, Verdict::RequireApproval),
-        (r#""""#, Verdict::RequireApproval),
-        ("null", Verdict::RequireApproval),
-        ("7", Verdict::RequireApproval),
+        (r#""A""#, PolicyVerdict::AutoApprove),
+        (r#""B""#, PolicyVerdict::RequireApproval),
+        (r#""C""#, PolicyVerdict::RequireApproval),
+        (r#""""#, PolicyVerdict::RequireApproval),
+        ("null", PolicyVerdict::RequireApproval),
+        ("7", PolicyVerdict::RequireApproval),
     ] {
         let body = format!(r#"{{"query":"{both}","operationName":{name}}}"#);
         assert_eq!(verdict(&policy, GRAPH, JSON, &body), expected, "{name}");
@@ -254,26 +261,26 @@ fn the_named_operation_counts_and_an_uncertain_name_asks() {
 fn every_operation_of_a_batch_counts_and_what_cannot_be_read_asks() {
     let policy = open_policy(&[]);
     for (body, expected) in [
-        (r#"[{"query":"{a}"},{"query":"{b}"}]"#, Verdict::AutoApprove),
-        (r#"[{"query":"{a}"},{"query":"mutation {b}"}]"#, Verdict::RequireApproval),
-        ("[]", Verdict::RequireApproval),
-        (r#"{"query":"{a}","query":"mutation {b}"}"#, Verdict::RequireApproval),
-        (r#"{"query":"{a}","Query":"mutation {b}"}"#, Verdict::RequireApproval),
-        (r#"{"query":"{a}","id":"x"}"#, Verdict::RequireApproval),
-        (r#"{"extensions":{"persistedQuery":{"sha256Hash":"x"}}}"#, Verdict::RequireApproval),
-        (r#"{"query":["{a}"]}"#, Verdict::RequireApproval),
-        ("not JSON", Verdict::RequireApproval),
+        (r#"[{"query":"{a}"},{"query":"{b}"}]"#, PolicyVerdict::AutoApprove),
+        (r#"[{"query":"{a}"},{"query":"mutation {b}"}]"#, PolicyVerdict::RequireApproval),
+        ("[]", PolicyVerdict::RequireApproval),
+        (r#"{"query":"{a}","query":"mutation {b}"}"#, PolicyVerdict::RequireApproval),
+        (r#"{"query":"{a}","Query":"mutation {b}"}"#, PolicyVerdict::RequireApproval),
+        (r#"{"query":"{a}","id":"x"}"#, PolicyVerdict::RequireApproval),
+        (r#"{"extensions":{"persistedQuery":{"sha256Hash":"x"}}}"#, PolicyVerdict::RequireApproval),
+        (r#"{"query":["{a}"]}"#, PolicyVerdict::RequireApproval),
+        ("not JSON", PolicyVerdict::RequireApproval),
     ] {
         assert_eq!(verdict(&policy, GRAPH, JSON, body), expected, "{body}");
     }
-    assert_eq!(verdict(&policy, GRAPH, Some("application/graphql"), "{a}"), Verdict::AutoApprove);
+    assert_eq!(verdict(&policy, GRAPH, Some("application/graphql"), "{a}"), PolicyVerdict::AutoApprove);
     assert_eq!(
         verdict(&policy, GRAPH, Some("application/graphql"), "mutation {a}"),
-        Verdict::RequireApproval
+        PolicyVerdict::RequireApproval
     );
-    assert_eq!(verdict(&policy, GRAPH, FORM, "query=mutation+%7Ba%7D"), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, GRAPH, FORM, "query=mutation+%7Ba%7D"), PolicyVerdict::RequireApproval);
     let both = format!("{GRAPH}?query=%7Ba%7D");
-    assert_eq!(verdict(&policy, &both, JSON, &graphql("{a}")), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, &both, JSON, &graphql("{a}")), PolicyVerdict::RequireApproval);
 }
 
 #[test]
@@ -281,7 +288,7 @@ fn a_mutation_by_get_asks_also_without_a_policy_in_a_gated_workspace() {
     let mutation = Target::parse(&format!("{GRAPH}?query=mutation+%7Ba%7D")).unwrap();
     let query = Target::parse(&format!("{GRAPH}?query=%7Ba%7D")).unwrap();
     for (mode, target, expected) in [
-        (ApprovalMode::Gated, &mutation, Some(Verdict::RequireApproval)),
+        (ApprovalMode::Gated, &mutation, Some(PolicyVerdict::RequireApproval)),
         (ApprovalMode::Gated, &query, None),
         (ApprovalMode::Autonomous, &mutation, None),
     ] {
@@ -298,9 +305,12 @@ fn a_mutation_by_get_asks_also_without_a_policy_in_a_gated_workspace() {
 fn a_path_that_only_may_be_graphql_asks_for_mutations_alone() {
     let policy = open_policy(&[]);
     let url = "https://metrics.example/api/v1/query";
-    assert_eq!(verdict(&policy, url, FORM, "query=up"), Verdict::AutoApprove);
-    assert_eq!(found(&policy, Method::Get, &format!("{url}?query=up"), None, "").0, Verdict::AutoApprove);
-    assert_eq!(verdict(&policy, url, JSON, &graphql("mutation { a }")), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, url, FORM, "query=up"), PolicyVerdict::AutoApprove);
+    assert_eq!(
+        found(&policy, Method::Get, &format!("{url}?query=up"), None, "").0,
+        PolicyVerdict::AutoApprove
+    );
+    assert_eq!(verdict(&policy, url, JSON, &graphql("mutation { a }")), PolicyVerdict::RequireApproval);
 }
 
 #[test]
@@ -311,15 +321,18 @@ fn the_strictest_rule_about_any_field_counts_and_a_pass_rule_lifts_only_the_defa
         "/graphql graphql query secrets ask",
     ]);
     for (document, expected) in [
-        ("mutation { addComment { id } }", Verdict::AutoApprove),
-        ("mutation { c: addComment { id } addReaction { id } }", Verdict::AutoApprove),
-        ("mutation { addComment { id } createIssue { id } }", Verdict::RequireApproval),
-        ("mutation { addComment: deleteRepository { id } }", Verdict::Deny),
-        ("mutation { addComment { id } ...F } fragment F on M { deleteRepository { id } }", Verdict::Deny),
-        ("mutation { ... on M { ... { deleteRepository { id } } } }", Verdict::Deny),
-        ("{ secrets { value } }", Verdict::RequireApproval),
-        ("{ addComment }", Verdict::AutoApprove),
-        ("query { deleteRepository }", Verdict::AutoApprove),
+        ("mutation { addComment { id } }", PolicyVerdict::AutoApprove),
+        ("mutation { c: addComment { id } addReaction { id } }", PolicyVerdict::AutoApprove),
+        ("mutation { addComment { id } createIssue { id } }", PolicyVerdict::RequireApproval),
+        ("mutation { addComment: deleteRepository { id } }", PolicyVerdict::Deny),
+        (
+            "mutation { addComment { id } ...F } fragment F on M { deleteRepository { id } }",
+            PolicyVerdict::Deny,
+        ),
+        ("mutation { ... on M { ... { deleteRepository { id } } } }", PolicyVerdict::Deny),
+        ("{ secrets { value } }", PolicyVerdict::RequireApproval),
+        ("{ addComment }", PolicyVerdict::AutoApprove),
+        ("query { deleteRepository }", PolicyVerdict::AutoApprove),
     ] {
         assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(document)), expected, "{document}");
     }
@@ -328,23 +341,27 @@ fn the_strictest_rule_about_any_field_counts_and_a_pass_rule_lifts_only_the_defa
 #[test]
 fn a_rule_that_passes_everything_switches_the_reading_off_and_never_a_rule_beside_it() {
     let off = open_policy(&["/graphql graphql any pass"]);
-    assert_eq!(verdict(&off, GRAPH, JSON, &graphql("mutation { a }")), Verdict::AutoApprove);
-    assert_eq!(verdict(&off, GRAPH, JSON, r#"{"id":"stored"}"#), Verdict::AutoApprove);
+    assert_eq!(verdict(&off, GRAPH, JSON, &graphql("mutation { a }")), PolicyVerdict::AutoApprove);
+    assert_eq!(verdict(&off, GRAPH, JSON, r#"{"id":"stored"}"#), PolicyVerdict::AutoApprove);
     let beside = open_policy(&["/graphql graphql any pass", "/graphql graphql mutation drop deny"]);
-    assert_eq!(verdict(&beside, GRAPH, JSON, &graphql("mutation { a }")), Verdict::AutoApprove);
-    assert_eq!(verdict(&beside, GRAPH, JSON, &graphql("mutation { drop }")), Verdict::Deny);
-    assert_eq!(verdict(&beside, GRAPH, JSON, r#"{"id":"stored"}"#), Verdict::RequireApproval);
+    assert_eq!(verdict(&beside, GRAPH, JSON, &graphql("mutation { a }")), PolicyVerdict::AutoApprove);
+    assert_eq!(verdict(&beside, GRAPH, JSON, &graphql("mutation { drop }")), PolicyVerdict::Deny);
+    assert_eq!(verdict(&beside, GRAPH, JSON, r#"{"id":"stored"}"#), PolicyVerdict::RequireApproval);
 }
 
 #[test]
 fn a_strict_rule_holds_on_every_reading_of_a_path_and_a_pass_rule_on_the_plain_one() {
     let strict = open_policy(&["/v1/pay json /amount <= 5 else deny"]);
     for url in ["https://a.example/v1//pay", "https://a.example/v1/%70ay", "https://a.example/v1/x/..;/pay"] {
-        assert_ne!(verdict(&strict, url, JSON, r#"{"amount":9}"#), Verdict::AutoApprove, "{url}");
+        assert_ne!(verdict(&strict, url, JSON, r#"{"amount":9}"#), PolicyVerdict::AutoApprove, "{url}");
     }
     let pass = open_policy(&["/graphql graphql mutation a pass"]);
     for url in ["https://a.example//graphql", "https://a.example/x/..;/graphql"] {
-        assert_eq!(verdict(&pass, url, JSON, &graphql("mutation { a }")), Verdict::RequireApproval, "{url}");
+        assert_eq!(
+            verdict(&pass, url, JSON, &graphql("mutation { a }")),
+            PolicyVerdict::RequireApproval,
+            "{url}"
+        );
     }
 }
 
@@ -353,7 +370,7 @@ fn a_deny_rule_also_denies_what_would_have_asked_and_no_grant_covers_what_a_rule
     let document = r#"{"content_rules":["/v1/pay json /amount <= 5 else deny","/v1/pay json /to = \"me\""]}"#;
     let policy = Policy::from_json(document.as_bytes()).unwrap();
     let compiled = policy.compile();
-    assert_eq!(verdict(&compiled, PAY, JSON, r#"{"amount":6,"to":"me"}"#), Verdict::Deny);
+    assert_eq!(verdict(&compiled, PAY, JSON, r#"{"amount":6,"to":"me"}"#), PolicyVerdict::Deny);
     let target = Target::parse(PAY).unwrap();
     let decision = evaluate(Some(&compiled), ApprovalMode::Gated, Method::Post, &target);
     let content = request(&target, JSON, r#"{"amount":5,"to":"you"}"#);
@@ -374,16 +391,16 @@ fn fragments_that_nest_deeply_in_a_chain_are_followed_without_recursion() {
     let fragments: String = (0..150).map(fragment).collect();
     let document = format!("query Q {}{fragments}", nested("{...F0}"));
     let policy = open_policy(&[]);
-    assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(&document)), Verdict::AutoApprove);
+    assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(&document)), PolicyVerdict::AutoApprove);
     let writes = document.replacen("query Q", "mutation Q", 1);
-    assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(&writes)), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(&writes)), PolicyVerdict::RequireApproval);
 }
 
 #[test]
 fn what_another_reader_takes_for_the_same_parameter_asks() {
     let policy = open_policy(&["/v1/pay form transfer[amount] <= 5", "/v1/pay form amount <= 5"]);
     let plain = "amount=5&transfer[amount]=5";
-    assert_eq!(verdict(&policy, PAY, FORM, plain), Verdict::AutoApprove);
+    assert_eq!(verdict(&policy, PAY, FORM, plain), PolicyVerdict::AutoApprove);
     for more in [
         "[amount]=9000",
         "amount]=9000",
@@ -396,23 +413,27 @@ fn what_another_reader_takes_for_the_same_parameter_asks() {
     ] {
         assert_eq!(
             verdict(&policy, PAY, FORM, &format!("{plain}&{more}")),
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
             "{more}"
         );
     }
     let many = format!("{plain}{}", "&a".repeat(1000));
-    assert_eq!(verdict(&policy, PAY, FORM, &many), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, PAY, FORM, &many), PolicyVerdict::RequireApproval);
     let json = open_policy(&["/v1/pay json /amount <= 5", "/v1/pay json /dest = \"me\""]);
     let body = r#"{"amount":5,"dest":"me"}"#;
-    assert_eq!(verdict(&json, PAY, JSON, body), Verdict::AutoApprove);
+    assert_eq!(verdict(&json, PAY, JSON, body), PolicyVerdict::AutoApprove);
     for query in ["?[amount]=9000", "?x=1;amount=9000", "?amount%00=1"] {
-        assert_eq!(verdict(&json, &format!("{PAY}{query}"), JSON, body), Verdict::RequireApproval, "{query}");
+        assert_eq!(
+            verdict(&json, &format!("{PAY}{query}"), JSON, body),
+            PolicyVerdict::RequireApproval,
+            "{query}"
+        );
     }
     for body in [
         "{\"amount\":5,\"dest\":\"me\",\"de\u{17f}t\":\"evil\"}",
         r#"{"amount":5,"dest":"me","amount\u0000":9000}"#,
     ] {
-        assert_eq!(verdict(&json, PAY, JSON, body), Verdict::RequireApproval, "{body}");
+        assert_eq!(verdict(&json, PAY, JSON, body), PolicyVerdict::RequireApproval, "{body}");
     }
 }
 
@@ -424,10 +445,10 @@ fn a_type_with_a_parameter_that_changes_the_reader_asks() {
         "application/x-www-form-urlencoded; a=/json",
         "application/x-www-form-urlencoded; charset=utf-8; charset=utf-16",
     ] {
-        assert_eq!(verdict(&form, PAY, Some(kind), "amount=5"), Verdict::RequireApproval, "{kind}");
+        assert_eq!(verdict(&form, PAY, Some(kind), "amount=5"), PolicyVerdict::RequireApproval, "{kind}");
     }
     let utf8 = Some("application/x-www-form-urlencoded; Charset=UTF-8");
-    assert_eq!(verdict(&form, PAY, utf8, "amount=5"), Verdict::AutoApprove);
+    assert_eq!(verdict(&form, PAY, utf8, "amount=5"), PolicyVerdict::AutoApprove);
 }
 
 #[test]
@@ -437,15 +458,15 @@ fn a_graphql_request_with_a_second_reading_asks() {
     for query in ["?x=1;query=mutation%7Bdrop%7D", "?[query]=mutation%7Bdrop%7D", "?docId=7"] {
         assert_eq!(
             verdict(&policy, &format!("{GRAPH}{query}"), JSON, &read),
-            Verdict::RequireApproval,
+            PolicyVerdict::RequireApproval,
             "{query}"
         );
     }
     for form in ["query={a}&%20query=mutation{drop}", "query={a}&[query]=mutation{drop}", "query={a}&id=7"] {
-        assert_eq!(verdict(&policy, GRAPH, FORM, form), Verdict::RequireApproval, "{form}");
+        assert_eq!(verdict(&policy, GRAPH, FORM, form), PolicyVerdict::RequireApproval, "{form}");
     }
-    assert_eq!(verdict(&policy, &format!("{GRAPH}?trace=1"), JSON, &read), Verdict::AutoApprove);
-    assert_eq!(verdict(&policy, GRAPH, FORM, "query={a}&trace=1"), Verdict::AutoApprove);
+    assert_eq!(verdict(&policy, &format!("{GRAPH}?trace=1"), JSON, &read), PolicyVerdict::AutoApprove);
+    assert_eq!(verdict(&policy, GRAPH, FORM, "query={a}&trace=1"), PolicyVerdict::AutoApprove);
 }
 
 #[test]
@@ -462,13 +483,13 @@ fn a_mutation_asks_on_every_spelling_of_a_graphql_path_and_by_every_method() {
         "/%67ql",
     ] {
         let url = format!("https://a.example{path}");
-        assert_eq!(verdict(&policy, &url, JSON, &write), Verdict::RequireApproval, "{path}");
+        assert_eq!(verdict(&policy, &url, JSON, &write), PolicyVerdict::RequireApproval, "{path}");
     }
     let url = "https://a.example/gql";
-    assert_eq!(found(&policy, Method::Get, url, JSON, &write).0, Verdict::RequireApproval);
+    assert_eq!(found(&policy, Method::Get, url, JSON, &write).0, PolicyVerdict::RequireApproval);
     let escaped = format!("{url}?%71uery=mutation%7Ba%7D");
-    assert_eq!(found(&policy, Method::Get, &escaped, None, "").0, Verdict::RequireApproval);
-    assert_eq!(found(&policy, Method::Get, url, None, "").0, Verdict::AutoApprove);
+    assert_eq!(found(&policy, Method::Get, &escaped, None, "").0, PolicyVerdict::RequireApproval);
+    assert_eq!(found(&policy, Method::Get, url, None, "").0, PolicyVerdict::AutoApprove);
 }
 
 #[test]
@@ -476,21 +497,24 @@ fn whole_numbers_are_compared_exactly_and_an_address_must_be_one() {
     let id =
         open_policy(&["/v1/pay json /account = 9007199254740992", "/v1/pay json /n <= 9007199254740992"]);
     let body = |account: &str, n: &str| format!(r#"{{"account":{account},"n":{n}}}"#);
-    assert_eq!(verdict(&id, PAY, JSON, &body("9007199254740992", "9007199254740992")), Verdict::AutoApprove);
-    assert_eq!(verdict(&id, PAY, JSON, &body("9007199254740993", "1")), Verdict::RequireApproval);
+    assert_eq!(
+        verdict(&id, PAY, JSON, &body("9007199254740992", "9007199254740992")),
+        PolicyVerdict::AutoApprove
+    );
+    assert_eq!(verdict(&id, PAY, JSON, &body("9007199254740993", "1")), PolicyVerdict::RequireApproval);
     assert_eq!(
         verdict(&id, PAY, JSON, &body("9007199254740992", "9007199254740993")),
-        Verdict::RequireApproval
+        PolicyVerdict::RequireApproval
     );
     let mail = open_policy(&["/v1/pay json /to ends_with \"@example.com\""]);
     let to = |to: &str| serde_json::json!({ "to": to }).to_string();
-    assert_eq!(verdict(&mail, PAY, JSON, &to("a@example.com")), Verdict::AutoApprove);
+    assert_eq!(verdict(&mail, PAY, JSON, &to("a@example.com")), PolicyVerdict::AutoApprove);
     for several in [
         "e@evil.example, a@example.com",
         "<e@evil.example> a@example.com",
         "e@evil.example\r\nBcc: a@example.com",
     ] {
-        assert_eq!(verdict(&mail, PAY, JSON, &to(several)), Verdict::RequireApproval, "{several}");
+        assert_eq!(verdict(&mail, PAY, JSON, &to(several)), PolicyVerdict::RequireApproval, "{several}");
     }
 }
 
@@ -501,11 +525,11 @@ fn a_document_that_nests_or_repeats_without_end_asks() {
     let wide = format!("{{{}}}", "a ".repeat(30_000));
     let circle = "query { ...A } fragment A on Q { ...B } fragment B on Q { ...A }";
     for document in [&*deep, &*wide, circle] {
-        assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(document)), Verdict::RequireApproval);
+        assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(document)), PolicyVerdict::RequireApproval);
     }
     let nested = format!("{}1{}", "[".repeat(1000), "]".repeat(1000));
     let rule = open_policy(&["/v1/pay json /amount <= 5"]);
-    assert_eq!(verdict(&rule, PAY, JSON, &nested), Verdict::RequireApproval);
+    assert_eq!(verdict(&rule, PAY, JSON, &nested), PolicyVerdict::RequireApproval);
 }
 
 #[test]
@@ -514,7 +538,7 @@ fn a_stored_rule_that_cannot_be_read_asks_about_everything() {
     policy.content_rules = vec!["nonsense".to_owned()];
     let compiled = policy.compile();
     for (url, body) in [(PAY, "x"), (GRAPH, r#"{"query":"{a}"}"#)] {
-        assert_eq!(verdict(&compiled, url, JSON, body), Verdict::RequireApproval, "{url}");
+        assert_eq!(verdict(&compiled, url, JSON, body), PolicyVerdict::RequireApproval, "{url}");
     }
 }
 
@@ -570,13 +594,13 @@ proptest! {
         let content = request(&target, [None, JSON, FORM][usize::from(kind)], &body);
         let finding = evaluate_content(Some(&policy), &decision, method, &target, &content);
         let strict = |verdict| match verdict {
-            Verdict::AutoApprove => 0,
-            Verdict::RequireApproval => 1,
-            Verdict::Deny => 2,
+            PolicyVerdict::AutoApprove => 0,
+            PolicyVerdict::RequireApproval => 1,
+            PolicyVerdict::Deny => 2,
         };
         if let Some(finding) = finding {
-            prop_assert!(decision.verdict == Verdict::Deny || strict(finding.verdict) >= strict(decision.verdict));
-            prop_assert!(decision.verdict == Verdict::Deny || content_concerns(Some(&policy), &decision, method, &target));
+            prop_assert!(decision.verdict == PolicyVerdict::Deny || strict(finding.verdict) >= strict(decision.verdict));
+            prop_assert!(decision.verdict == PolicyVerdict::Deny || content_concerns(Some(&policy), &decision, method, &target));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::pattern::{is_garbled, variants};
 
 /// The rules, one by one and without any index. Its patterns have no escapes.
-fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option<String>) {
+fn plainly(policy: &Policy, method: Method, url: &str) -> (PolicyVerdict, Rule, Option<String>) {
     let target = target(url);
     let asked = if method == Method::Head { Method::Get } else { method };
     let protects = |list: &[String]| {
@@ -22,30 +22,30 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
     let may_do_what_is_denied = asked == Method::WebSocket
         && (lists(&policy.deny_methods, Method::Get) || !policy.deny_methods.is_empty() && !is_considered);
     if policy.deny_methods.contains(&asked) || may_do_what_is_denied {
-        return (Verdict::Deny, Rule::Deny, None);
+        return (PolicyVerdict::Deny, Rule::Deny, None);
     }
     if let Some(pattern) = protects(&policy.deny_urls) {
-        return (Verdict::Deny, Rule::Deny, Some(pattern));
+        return (PolicyVerdict::Deny, Rule::Deny, Some(pattern));
     }
     if let Some(pattern) = protects(&policy.require_approval_urls) {
-        return (Verdict::RequireApproval, Rule::RequireUrl, Some(pattern));
+        return (PolicyVerdict::RequireApproval, Rule::RequireUrl, Some(pattern));
     }
     let garbled = is_garbled(&variants(target.path().as_bytes()).expect("few readings"));
     let mut protecting = policy.deny_urls.iter().chain(&policy.require_approval_urls);
     if garbled && protecting.any(|pattern| is_on_host(pattern, &target)) {
-        return (Verdict::RequireApproval, Rule::RequireUrl, None);
+        return (PolicyVerdict::RequireApproval, Rule::RequireUrl, None);
     }
     let auto =
         policy.auto_approve_urls.iter().find(|pattern| matches(pattern, false, &target, target.path()));
     if let Some(pattern) = auto.filter(|_| stays(policy, &target)) {
-        return (Verdict::AutoApprove, Rule::AutoUrl, Some(pattern.clone()));
+        return (PolicyVerdict::AutoApprove, Rule::AutoUrl, Some(pattern.clone()));
     }
     if policy.auto_approve_methods.contains(&asked) {
-        return (Verdict::AutoApprove, Rule::AutoMethod, None);
+        return (PolicyVerdict::AutoApprove, Rule::AutoMethod, None);
     }
     let rule =
         if policy.require_approval_methods.contains(&asked) { Rule::RequireMethod } else { Rule::Default };
-    (Verdict::RequireApproval, rule, None)
+    (PolicyVerdict::RequireApproval, rule, None)
 }
 
 /// True if the host stays within what may pass, however it reads the path.

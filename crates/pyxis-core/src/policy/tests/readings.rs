@@ -97,9 +97,9 @@ fn a_path_with_too_many_readings_is_treated_as_if_a_protecting_pattern_matched()
         "the example must be hostile enough"
     );
     let require = guarded("/never".to_owned());
-    assert_eq!(decide(&require, Method::Get, &url), (Verdict::RequireApproval, Rule::RequireUrl, None));
+    assert_eq!(decide(&require, Method::Get, &url), (PolicyVerdict::RequireApproval, Rule::RequireUrl, None));
     let deny = Policy { deny_urls: vec!["/never".to_owned()], ..require.clone() };
-    assert_eq!(decide(&deny, Method::Get, &url), (Verdict::Deny, Rule::Deny, None));
+    assert_eq!(decide(&deny, Method::Get, &url), (PolicyVerdict::Deny, Rule::Deny, None));
     let elsewhere = guarded("other.example.com/never".to_owned());
     assert_eq!(rule(&elsewhere, Method::Get, &url), Rule::Default);
 }
@@ -276,7 +276,7 @@ fn a_garbled_path_needs_approval_wherever_the_host_has_something_to_protect() {
     };
     for path in ["/caf%E9", "/%c0%af", "/a%00", "/%25ff", "/%ed%a0%80", "/%f5%80%80%80", "/x%e2%82"] {
         let url = format!("https://api.example.com{path}");
-        let held = (Verdict::RequireApproval, Rule::RequireUrl, None);
+        let held = (PolicyVerdict::RequireApproval, Rule::RequireUrl, None);
         assert_eq!(decide(&policy("/never"), Method::Get, &url), held, "{path}");
         // Nothing to protect on this host: the method decides, and no URL pattern.
         assert_eq!(rule(&policy("other.example.com/x"), Method::Get, &url), Rule::AutoMethod, "{path}");

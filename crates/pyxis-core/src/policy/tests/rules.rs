@@ -4,7 +4,7 @@ use super::*;
 
 const URL: &str = "https://api.example.com/v1/users";
 
-fn default_of(mode: ApprovalMode, method: Method) -> (Verdict, Rule) {
+fn default_of(mode: ApprovalMode, method: Method) -> (PolicyVerdict, Rule) {
     let decision = evaluate(None, mode, method, &target(URL));
     assert_eq!(decision.pattern, None);
     (decision.verdict, decision.rule)
@@ -19,7 +19,7 @@ fn rule_1_a_require_url_needs_approval_whatever_else_matches() {
     for method in Method::ALL {
         assert_eq!(
             decide(&policy, *method, URL),
-            (Verdict::RequireApproval, Rule::RequireUrl, Some("/v1".to_owned()))
+            (PolicyVerdict::RequireApproval, Rule::RequireUrl, Some("/v1".to_owned()))
         );
     }
 }
@@ -30,7 +30,7 @@ fn rule_2_an_auto_url_passes_whatever_the_method() {
     for method in Method::ALL {
         assert_eq!(
             decide(&policy, *method, URL),
-            (Verdict::AutoApprove, Rule::AutoUrl, Some("/v1".to_owned()))
+            (PolicyVerdict::AutoApprove, Rule::AutoUrl, Some("/v1".to_owned()))
         );
     }
 }
@@ -38,7 +38,7 @@ fn rule_2_an_auto_url_passes_whatever_the_method() {
 #[test]
 fn rule_3_a_method_in_auto_approve_methods_passes() {
     let policy = policy(r#"{"auto_approve_methods":["POST"],"auto_approve_urls":["/other"]}"#);
-    assert_eq!(decide(&policy, Method::Post, URL), (Verdict::AutoApprove, Rule::AutoMethod, None));
+    assert_eq!(decide(&policy, Method::Post, URL), (PolicyVerdict::AutoApprove, Rule::AutoMethod, None));
 }
 
 #[test]
@@ -50,14 +50,17 @@ fn rule_3_wins_over_rule_4_for_a_method_in_both_lists() {
 #[test]
 fn rule_4_a_method_in_require_approval_methods_needs_approval() {
     let policy = policy(r#"{"require_approval_methods":["DELETE"]}"#);
-    assert_eq!(decide(&policy, Method::Delete, URL), (Verdict::RequireApproval, Rule::RequireMethod, None));
+    assert_eq!(
+        decide(&policy, Method::Delete, URL),
+        (PolicyVerdict::RequireApproval, Rule::RequireMethod, None)
+    );
 }
 
 #[test]
 fn rule_5_everything_else_needs_approval() {
     let policy = policy(r#"{"auto_approve_methods":["GET"],"require_approval_methods":["DELETE"]}"#);
     for method in [Method::Post, Method::Put, Method::Patch, Method::Options] {
-        assert_eq!(decide(&policy, method, URL), (Verdict::RequireApproval, Rule::Default, None));
+        assert_eq!(decide(&policy, method, URL), (PolicyVerdict::RequireApproval, Rule::Default, None));
     }
 }
 
@@ -78,8 +81,8 @@ fn head_follows_get_in_every_list() {
 fn without_a_policy_a_gated_workspace_passes_get_and_head_only() {
     for method in Method::ALL {
         let verdict = match method {
-            Method::Get | Method::Head => Verdict::AutoApprove,
-            _ => Verdict::RequireApproval,
+            Method::Get | Method::Head => PolicyVerdict::AutoApprove,
+            _ => PolicyVerdict::RequireApproval,
         };
         assert_eq!(default_of(ApprovalMode::Gated, *method), (verdict, Rule::GatedDefault));
     }
@@ -88,7 +91,7 @@ fn without_a_policy_a_gated_workspace_passes_get_and_head_only() {
 #[test]
 fn without_a_policy_an_autonomous_workspace_passes_everything() {
     for method in Method::ALL {
-        let expected = (Verdict::AutoApprove, Rule::AutonomousDefault);
+        let expected = (PolicyVerdict::AutoApprove, Rule::AutonomousDefault);
         assert_eq!(default_of(ApprovalMode::Autonomous, *method), expected);
     }
 }
@@ -99,7 +102,7 @@ fn once_a_policy_exists_the_defaults_stop_applying_in_both_modes() {
     for mode in ApprovalMode::ALL {
         for method in Method::ALL {
             let decision = evaluate(Some(&compiled), *mode, *method, &target(URL));
-            assert_eq!(decision, Decision::new(Verdict::RequireApproval, Rule::Default));
+            assert_eq!(decision, Decision::new(PolicyVerdict::RequireApproval, Rule::Default));
         }
     }
 }
@@ -108,10 +111,13 @@ fn once_a_policy_exists_the_defaults_stop_applying_in_both_modes() {
 fn deny_is_tested_before_rule_1() {
     let by_method =
         policy(r#"{"deny_methods":["DELETE"],"require_approval_urls":["/"],"auto_approve_urls":["/"]}"#);
-    assert_eq!(decide(&by_method, Method::Delete, URL), (Verdict::Deny, Rule::Deny, None));
+    assert_eq!(decide(&by_method, Method::Delete, URL), (PolicyVerdict::Deny, Rule::Deny, None));
     let by_url =
         policy(r#"{"deny_urls":["/v1/users"],"require_approval_urls":["/"],"auto_approve_urls":["/"]}"#);
-    assert_eq!(decide(&by_url, Method::Get, URL), (Verdict::Deny, Rule::Deny, Some("/v1/users".to_owned())));
+    assert_eq!(
+        decide(&by_url, Method::Get, URL),
+        (PolicyVerdict::Deny, Rule::Deny, Some("/v1/users".to_owned()))
+    );
 }
 
 #[test]

@@ -113,9 +113,9 @@ fn each_request_is_decided_by_the_rule_in_the_table() {
         let (verdict, rule, pattern) = decide(&policy, method, url);
         assert_eq!(rule.as_str(), *expected, "{method} {url} matched {pattern:?}");
         let follows = match rule {
-            Rule::Deny => Verdict::Deny,
-            Rule::AutoUrl | Rule::AutoMethod => Verdict::AutoApprove,
-            _ => Verdict::RequireApproval,
+            Rule::Deny => PolicyVerdict::Deny,
+            Rule::AutoUrl | Rule::AutoMethod => PolicyVerdict::AutoApprove,
+            _ => PolicyVerdict::RequireApproval,
         };
         assert_eq!(verdict, follows, "{method} {url}");
     }

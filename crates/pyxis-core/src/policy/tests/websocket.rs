@@ -7,26 +7,32 @@ const URL: &str = "https://api.example.com/v1/users";
 #[test]
 fn a_websocket_does_not_pass_because_get_passes() {
     let reads = policy(r#"{"auto_approve_methods":["GET"]}"#);
-    assert_eq!(decide(&reads, Method::WebSocket, URL), (Verdict::RequireApproval, Rule::Default, None));
+    assert_eq!(decide(&reads, Method::WebSocket, URL), (PolicyVerdict::RequireApproval, Rule::Default, None));
     let sockets = policy(r#"{"auto_approve_methods":["websocket"]}"#);
-    assert_eq!(decide(&sockets, Method::WebSocket, URL), (Verdict::AutoApprove, Rule::AutoMethod, None));
+    assert_eq!(
+        decide(&sockets, Method::WebSocket, URL),
+        (PolicyVerdict::AutoApprove, Rule::AutoMethod, None)
+    );
     assert_eq!(rule(&sockets, Method::Get, URL), Rule::Default);
 }
 
 #[test]
 fn a_denied_method_denies_a_websocket_unless_the_policy_lists_it() {
     let verdict = |document: &str| decide(&policy(document), Method::WebSocket, URL).0;
-    assert_eq!(verdict(r#"{"deny_methods":["DELETE"],"auto_approve_urls":["/"]}"#), Verdict::Deny);
+    assert_eq!(verdict(r#"{"deny_methods":["DELETE"],"auto_approve_urls":["/"]}"#), PolicyVerdict::Deny);
     assert_eq!(
         verdict(r#"{"deny_methods":["DELETE"],"auto_approve_methods":["WEBSOCKET"]}"#),
-        Verdict::AutoApprove
+        PolicyVerdict::AutoApprove
     );
     assert_eq!(
         verdict(r#"{"deny_methods":["DELETE"],"require_approval_methods":["WEBSOCKET"]}"#),
-        Verdict::RequireApproval
+        PolicyVerdict::RequireApproval
     );
-    assert_eq!(verdict(r#"{"deny_methods":["GET"],"auto_approve_methods":["WEBSOCKET"]}"#), Verdict::Deny);
-    assert_eq!(verdict(r#"{"deny_methods":["WEBSOCKET"],"auto_approve_urls":["/"]}"#), Verdict::Deny);
+    assert_eq!(
+        verdict(r#"{"deny_methods":["GET"],"auto_approve_methods":["WEBSOCKET"]}"#),
+        PolicyVerdict::Deny
+    );
+    assert_eq!(verdict(r#"{"deny_methods":["WEBSOCKET"],"auto_approve_urls":["/"]}"#), PolicyVerdict::Deny);
 }
 
 #[test]
@@ -43,11 +49,11 @@ fn a_websocket_is_judged_as_strictly_as_any_message_could_be() {
     };
     let (plain, graphql) = ("https://a.example/v1", "https://a.example/graphql");
     assert_eq!(verdict(&[], plain), None);
-    assert_eq!(verdict(&[], graphql), Some(Verdict::RequireApproval));
+    assert_eq!(verdict(&[], graphql), Some(PolicyVerdict::RequireApproval));
     assert_eq!(verdict(&["/graphql graphql any pass"], graphql), None);
-    assert_eq!(verdict(&["/graphql graphql query pass"], graphql), Some(Verdict::RequireApproval));
-    assert_eq!(verdict(&["/graphql graphql mutation a deny"], graphql), Some(Verdict::Deny));
-    assert_eq!(verdict(&["GET /v1 json /a <= 1"], plain), Some(Verdict::RequireApproval));
-    assert_eq!(verdict(&["/v1 form a = 1 else deny"], plain), Some(Verdict::Deny));
+    assert_eq!(verdict(&["/graphql graphql query pass"], graphql), Some(PolicyVerdict::RequireApproval));
+    assert_eq!(verdict(&["/graphql graphql mutation a deny"], graphql), Some(PolicyVerdict::Deny));
+    assert_eq!(verdict(&["GET /v1 json /a <= 1"], plain), Some(PolicyVerdict::RequireApproval));
+    assert_eq!(verdict(&["/v1 form a = 1 else deny"], plain), Some(PolicyVerdict::Deny));
     assert_eq!(verdict(&["/v2 json /a <= 1"], plain), None);
 }

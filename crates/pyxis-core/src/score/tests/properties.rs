@@ -30,7 +30,7 @@ proptest! {
     fn the_score_is_the_sum_of_what_the_stamps_contribute(
         stamps in stamps(), claims in claims(), now in 0_i64..12,
     ) {
-        let found = settled(now, &stamps, &claims);
+        let found = compute_score(now, &stamps, &claims);
         prop_assert_eq!(found.score, found.stamps.iter().map(|entry| entry.score).sum());
         prop_assert_eq!(found.passing, found.score >= decimal("20"));
     }
@@ -39,7 +39,7 @@ proptest! {
     fn another_stamp_never_lowers_the_score(stamps in stamps(), claims in claims(), now in 0_i64..12) {
         let mut before = Decimal::ZERO;
         for count in 0..=stamps.len() {
-            let score = settled(now, &stamps[..count], &claims).score;
+            let score = compute_score(now, &stamps[..count], &claims).score;
             prop_assert!(score >= before);
             before = score;
         }
@@ -51,15 +51,15 @@ proptest! {
         (claims, mixed) in claims().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         now in 0_i64..12,
     ) {
-        prop_assert_eq!(settled(now, &stamps, &claims), settled(now, &shuffled, &mixed));
+        prop_assert_eq!(compute_score(now, &stamps, &claims), compute_score(now, &shuffled, &mixed));
     }
 
     #[test]
     fn nothing_changes_before_valid_until(stamps in stamps(), claims in claims(), now in 0_i64..12) {
-        let found = settled(now, &stamps, &claims);
+        let found = compute_score(now, &stamps, &claims);
         let later = (now + 1..14).take_while(|later| day(*later) < found.valid_until);
         for later in later {
-            let then = settled(later, &stamps, &claims);
+            let then = compute_score(later, &stamps, &claims);
             prop_assert_eq!((then.score, &then.stamps), (found.score, &found.stamps));
         }
     }
@@ -68,7 +68,7 @@ proptest! {
     fn no_nullifier_that_another_address_holds_is_claimed(
         stamps in stamps(), claims in claims(), now in 0_i64..12,
     ) {
-        for new in settled(now, &stamps, &claims).claims {
+        for new in compute_score(now, &stamps, &claims).claims {
             let held = claims.iter().find(|claim| claim.nullifier == new.nullifier);
             prop_assert!(held.is_none_or(|held| held.address == wallet(1) || held.expires_at <= day(now)));
             prop_assert!(new.expires_at > day(now));
@@ -79,13 +79,13 @@ proptest! {
     fn settling_again_after_writing_the_claims_changes_nothing(
         stamps in stamps(), claims in claims(), now in 0_i64..12,
     ) {
-        let first = settled(now, &stamps, &claims);
+        let first = compute_score(now, &stamps, &claims);
         let mut written: Vec<Claim> = claims
             .into_iter()
             .filter(|old| first.claims.iter().all(|new| new.nullifier != old.nullifier))
             .collect();
         written.extend(first.claims.iter().cloned());
-        let again = settled(now, &stamps, &written);
+        let again = compute_score(now, &stamps, &written);
         prop_assert_eq!(again.claims.len(), 0);
         prop_assert_eq!((again.score, again.stamps), (first.score, first.stamps));
     }
@@ -108,7 +108,7 @@ proptest! {
             passing,
             expires_at: expires_at.map(UnixMillis),
             stamps: stamps.collect(),
-            ..settled(1, &[], &[])
+            ..compute_score(1, &[], &[])
         };
         let record = ScoreRecord {
             address: wallet(7),

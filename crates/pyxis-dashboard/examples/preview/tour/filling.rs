@@ -259,7 +259,7 @@ impl Tour {
             }
         }
         for (name, decision) in [("server", None), ("old", Some(false)), ("reader", Some(true))] {
-            let (key, _) = api_keys::create(scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+            let (key, _) = api_keys::create(scoring, &actor, ApiKeyInput::with_name(name)).await.unwrap();
             let request =
                 history_requests::create(scoring, &actor, key.id, "Quarterly report").await.unwrap();
             if let Some(approve) = decision {
@@ -269,7 +269,7 @@ impl Tour {
                 api_keys::revoke(&scoring.audited, &actor, key.id).await.unwrap();
             }
         }
-        api_keys::create(scoring, &actor, ApiKeyInput::named("indexer")).await.unwrap();
+        api_keys::create(scoring, &actor, ApiKeyInput::with_name("indexer")).await.unwrap();
         import_activity(
             &self.server,
             format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n"),

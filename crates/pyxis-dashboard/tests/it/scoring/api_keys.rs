@@ -103,7 +103,7 @@ engines! {
 
     async fn history_is_read_only_after_somebody_approved_the_use_case(server: Server) {
         let (team, mut browser) = server.with_owner().await;
-        let input = api_keys::ApiKeyInput::named("server");
+        let input = api_keys::ApiKeyInput::with_name("server");
         let (row, _) = api_keys::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap();
         let path = format!("/app/api-keys/{}", row.id);
         let may = async || api_keys::get(&server.scoring.store, team.id, row.id).await.unwrap().can_read_history;

@@ -8,7 +8,7 @@ use pyxis_models::calibration::Curve;
 use pyxis_models::custom::Custom;
 use pyxis_models::features;
 use pyxis_models::scope::Model;
-use pyxis_scoring::models::{FeaturesFuture, IndexerError, Source, SourceError};
+use pyxis_scoring::models::{ActivitySource, FeaturesFuture, IndexerError, SourceError};
 use pyxis_store::activity::{self, WalletRow};
 use pyxis_store::models;
 use pyxis_testkit::engines;
@@ -18,8 +18,8 @@ use crate::support::{HOLDER, Server, import_activity};
 /// An indexer that does not answer.
 struct Down;
 
-impl Source for Down {
-    fn look(&self, _: EvmAddress, _: UnixMillis) -> FeaturesFuture<'_> {
+impl ActivitySource for Down {
+    fn fetch_features(&self, _: EvmAddress, _: UnixMillis) -> FeaturesFuture<'_> {
         let error = IndexerError::Strange;
         Box::pin(async { Err(SourceError::Indexer { chain: "base", error }) })
     }

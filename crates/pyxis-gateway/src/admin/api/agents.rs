@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::AgentId;
-use pyxis_http::admin::{List, Listed, Manager};
+use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time};
 use pyxis_http::{Json, Path};
@@ -129,9 +129,9 @@ impl Listed for AgentResponse {
     const MEMBER: &'static str = "agents";
 }
 
-pub(super) type AgentListResponse = List<AgentResponse>;
+pub(super) type AgentListResponse = CompleteList<AgentResponse>;
 
-fn shown(agent: Agent, key: Option<String>) -> AgentResponse {
+fn agent_response(agent: Agent, key: Option<String>) -> AgentResponse {
     AgentResponse {
         id: agent.row.id.to_string(),
         name: agent.row.name,
@@ -167,7 +167,7 @@ pub(super) async fn list(
     Manager(actor): Manager,
 ) -> Result<Json<AgentListResponse>> {
     let agents = agents::list(&state.store, actor.workspace).await?;
-    Ok(Json(agents.into_iter().map(|agent| shown(agent, None)).collect()))
+    Ok(Json(agents.into_iter().map(|agent| agent_response(agent, None)).collect()))
 }
 
 /// Create an agent and its key.
@@ -196,7 +196,7 @@ pub(super) async fn create(
         credentials,
     };
     let (agent, key) = agents::create(&state, &actor, input).await?;
-    Ok((StatusCode::CREATED, Json(shown(agent, Some(key.expose().clone())))))
+    Ok((StatusCode::CREATED, Json(agent_response(agent, Some(key.expose().clone())))))
 }
 
 /// Show an agent.
@@ -217,7 +217,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<Json<AgentResponse>> {
-    Ok(Json(shown(agents::get(&state.store, actor.workspace, id(&agent)?).await?, None)))
+    Ok(Json(agent_response(agents::get(&state.store, actor.workspace, id(&agent)?).await?, None)))
 }
 
 /// Change an agent.
@@ -250,7 +250,7 @@ pub(super) async fn update(
         credentials: input.credentials.map(Credentials::scope).transpose()?,
         enabled: input.enabled,
     };
-    Ok(Json(shown(agents::update(&state.audited, &actor, id(&agent)?, patch).await?, None)))
+    Ok(Json(agent_response(agents::update(&state.audited, &actor, id(&agent)?, patch).await?, None)))
 }
 
 /// Remove an agent, its key and its own grants.
@@ -296,7 +296,7 @@ pub(super) async fn rotate(
     Path(agent): Path<String>,
 ) -> Result<Json<AgentResponse>> {
     let (agent, key) = agents::rotate(&state, &actor, id(&agent)?).await?;
-    Ok(Json(shown(agent, Some(key.expose().clone()))))
+    Ok(Json(agent_response(agent, Some(key.expose().clone()))))
 }
 
 /// Disable an agent and deny its pending requests.

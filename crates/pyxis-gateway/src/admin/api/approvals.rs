@@ -204,11 +204,11 @@ impl Paged for ApprovalResponse {
 
 pub(super) type ApprovalListResponse = PagedList<ApprovalResponse>;
 
-fn shown(state: &State, view: ApprovalView, policy: Option<&Policy>) -> ApprovalResponse {
+fn approval_response(state: &State, view: ApprovalView, policy: Option<&Policy>) -> ApprovalResponse {
     let headers = view.telling_headers();
     let row = view.row;
     let (min_approvals, passkey_required) =
-        (viewer_status::needed(&row, policy), viewer_status::passkey_required(&row, policy));
+        (viewer_status::approvals_needed(&row, policy), viewer_status::passkey_required(&row, policy));
     ApprovalResponse {
         txn_id: row.txn_id.to_string(),
         status: row.state,
@@ -269,7 +269,7 @@ fn answer(decided: &DecisionOutcome) -> Json<DecisionResponse> {
     })
 }
 
-async fn say(
+async fn submit_decision(
     state: &State,
     caller: &Caller,
     id: &str,
@@ -311,7 +311,7 @@ pub(super) async fn list(
                 .ok_or_else(|| Error::field("state", "must be pending, approved, denied or expired"))?,
         ),
     };
-    let among = rights::of(&state.store, &caller.user).await?.approvable();
+    let among = rights::load(&state.store, &caller.user).await?.approvable();
     let limit = PAGE_SIZE.clamp(which.limit);
     let beyond = match which.before.as_deref() {
         None => None,
@@ -326,7 +326,7 @@ pub(super) async fn list(
         policies::list(&state.store, caller.workspace()).await?.into_iter().collect();
     let shown = |view: ApprovalView| {
         let policy = policies.get(&view.row.credential_id);
-        shown(&state, view, policy)
+        approval_response(&state, view, policy)
     };
     Ok(Json(PagedList::new(views.into_iter().map(shown).collect(), limit)))
 }
@@ -393,19 +393,19 @@ pub(super) async fn show(
     Approving(caller): Approving,
     Path(id): Path<String>,
 ) -> Result<Json<ApprovalResponse>> {
-    let view = view::one(&state, caller.workspace(), txn(&id)?).await?;
-    if !rights::of(&state.store, &caller.user).await?.may_approve(view.row.credential_id) {
+    let view = view::load_view(&state, caller.workspace(), txn(&id)?).await?;
+    if !rights::load(&state.store, &caller.user).await?.may_approve(view.row.credential_id) {
         return Err(Error::NotEligible(NOT_YOURS));
     }
     let policy = policies::by_id(&state.store, caller.workspace(), view.row.credential_id).await?;
-    let needed = viewer_status::needed(&view.row, policy.as_ref());
+    let needed = viewer_status::approvals_needed(&view.row, policy.as_ref());
     let waits = view.row.state == ApprovalState::Pending && viewer_status::grantable(&view.row, needed);
     let grant_coverage = if waits {
         RecentRequests::load(&state, caller.workspace()).await?.of_view(&view, needed)
     } else {
         None
     };
-    Ok(Json(ApprovalResponse { grant_coverage, ..shown(&state, view, policy.as_ref()) }))
+    Ok(Json(ApprovalResponse { grant_coverage, ..approval_response(&state, view, policy.as_ref()) }))
 }
 
 /// Approve a request, optionally with a grant.
@@ -447,7 +447,7 @@ pub(super) async fn approve(
         agent_only: input.agent_only,
         max_uses: input.max_uses,
     });
-    say(&state, &caller, &id, Decision::Approve(wish), input.reason).await
+    submit_decision(&state, &caller, &id, Decision::Approve(wish), input.reason).await
 }
 
 /// Deny a request.
@@ -474,5 +474,5 @@ pub(super) async fn deny(
     Path(id): Path<String>,
     Json(input): Json<Deny>,
 ) -> Result<Json<DecisionResponse>> {
-    say(&state, &caller, &id, Decision::Deny(input.reason), None).await
+    submit_decision(&state, &caller, &id, Decision::Deny(input.reason), None).await
 }

@@ -25,8 +25,8 @@ pub struct SignedIn(pub Person);
 /// A person with a session, or their token with `px:approve`.
 pub struct Approving(pub Caller);
 
-/// A person who may change the policy of the credential that the path names: an owner or admin, or a member
-/// with the Policy grant; with a session, or their token with `px:admin`.
+/// A person who may change the policy of the credential that the path names. It is an owner, an admin, or a member
+/// with the Policy grant, with a session, or their token with `px:admin`.
 pub struct Editing {
     /// Who.
     pub caller: Caller,
@@ -35,7 +35,7 @@ pub struct Editing {
 }
 
 /// An owner or admin with a live session. Anyone who holds a sign-in link can sign in as the person it is for, and
-/// approve as them: no token makes one, since `px:admin` does not include `px:approve`.
+/// approve as them. No token creates one, since `px:admin` does not include `px:approve`.
 pub(super) struct ManagerInPerson(pub Caller);
 
 /// The token after `Bearer`.
@@ -108,7 +108,7 @@ impl FromRequestParts<State> for Editing {
         let path = path.map_err(|_| Error::not_found("credential"))?;
         let name = path.get("credential").ok_or(Error::not_found("credential"))?;
         let credential = credentials::get(&state.store, caller.workspace(), name).await?;
-        if rights::of(&state.store, &caller.user).await?.may_edit(credential.id) {
+        if rights::load(&state.store, &caller.user).await?.may_edit(credential.id) {
             return Ok(Self { caller, credential });
         }
         Err(Error::Forbidden("you do not have the Policy right for this credential; ask an owner or admin"))

@@ -3,7 +3,7 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::{AgentId, ConnectionId};
-use pyxis_http::admin::{List, Listed, Manager};
+use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path};
@@ -41,9 +41,9 @@ impl Listed for ConnectionResponse {
     const MEMBER: &'static str = "connections";
 }
 
-pub(super) type ConnectionListResponse = List<ConnectionResponse>;
+pub(super) type ConnectionListResponse = CompleteList<ConnectionResponse>;
 
-fn shown(row: AgentConnectionRow) -> ConnectionResponse {
+fn connection_response(row: AgentConnectionRow) -> ConnectionResponse {
     ConnectionResponse {
         id: row.id.to_string(),
         agent_id: row.agent_id.to_string(),
@@ -76,7 +76,7 @@ pub(super) async fn list(
 ) -> Result<Json<ConnectionListResponse>> {
     let agent: AgentId = agent.parse().map_err(|_| Error::not_found("agent"))?;
     let rows = connections::list(&state.store, actor.workspace, agent).await?;
-    Ok(Json(rows.into_iter().map(shown).collect()))
+    Ok(Json(rows.into_iter().map(connection_response).collect()))
 }
 
 /// Revoke a connection.

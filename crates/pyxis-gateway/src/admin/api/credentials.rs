@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::policy::Policy;
-use pyxis_http::admin::{List, Listed, Manager};
+use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time, Uri};
 use pyxis_http::{Json, Path};
@@ -158,9 +158,9 @@ impl Listed for CredentialResponse {
     const MEMBER: &'static str = "credentials";
 }
 
-pub(super) type CredentialListResponse = List<CredentialResponse>;
+pub(super) type CredentialListResponse = CompleteList<CredentialResponse>;
 
-async fn shown(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
+async fn credential_response(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     let granted_scope = connect::granted_scope(&state.store, &row).await?;
     Ok(CredentialResponse {
@@ -187,7 +187,7 @@ async fn shown(state: &State, row: CredentialRow) -> Result<CredentialResponse> 
 
 async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
     let warnings = credentials::warnings(&state.keyring, &row);
-    Ok(CredentialResponse { warnings, ..shown(state, row).await? })
+    Ok(CredentialResponse { warnings, ..credential_response(state, row).await? })
 }
 
 /// List credentials.
@@ -206,7 +206,7 @@ pub(super) async fn list(
     let rows = credentials::list(&state.store, actor.workspace).await?;
     let mut credentials = Vec::with_capacity(rows.len());
     for row in rows {
-        credentials.push(shown(&state, row).await?);
+        credentials.push(credential_response(&state, row).await?);
     }
     Ok(Json(credentials.into()))
 }

@@ -3,7 +3,7 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::GrantId;
-use pyxis_http::admin::{List, Listed, Manager};
+use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -62,9 +62,9 @@ impl Listed for GrantResponse {
     const MEMBER: &'static str = "grants";
 }
 
-pub(super) type GrantListResponse = List<GrantResponse>;
+pub(super) type GrantListResponse = CompleteList<GrantResponse>;
 
-fn shown(row: GrantRow) -> GrantResponse {
+fn grant_response(row: GrantRow) -> GrantResponse {
     GrantResponse {
         id: row.id.to_string(),
         credential_id: row.credential_id.to_string(),
@@ -102,7 +102,7 @@ pub(super) async fn list(
     Query(which): Query<GrantListParams>,
 ) -> Result<Json<GrantListResponse>> {
     let rows = grants::list(&state.store, actor.workspace, which.ended, state.now()).await?;
-    Ok(Json(rows.into_iter().map(shown).collect()))
+    Ok(Json(rows.into_iter().map(grant_response).collect()))
 }
 
 /// Revoke a grant.

@@ -1,7 +1,7 @@
 //! `/admin/credentials/{name}/tools`.
 
 use axum::extract::State as Extract;
-use pyxis_http::admin::{List, Listed, Manager};
+use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path};
@@ -57,9 +57,9 @@ impl Listed for ToolResponse {
     const MEMBER: &'static str = "tools";
 }
 
-pub(super) type ToolListResponse = List<ToolResponse>;
+pub(super) type ToolListResponse = CompleteList<ToolResponse>;
 
-fn shown(row: McpToolRow) -> ToolResponse {
+fn tool_response(row: McpToolRow) -> ToolResponse {
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     ToolResponse {
         changed: row.has_changed(),
@@ -92,7 +92,7 @@ pub(super) async fn list(
     Path(name): Path<String>,
 ) -> Result<Json<ToolListResponse>> {
     let rows = mcp_tools::list(&state.store, actor.workspace, &name).await?;
-    Ok(Json(rows.into_iter().map(shown).collect::<Vec<_>>().into()))
+    Ok(Json(rows.into_iter().map(tool_response).collect::<Vec<_>>().into()))
 }
 
 /// Ask a credential's MCP server for its tools.
@@ -118,7 +118,7 @@ pub(super) async fn refresh(
 ) -> Result<Json<ToolListResponse>> {
     mcp_tools::refresh(&state, &actor, &name).await?;
     let rows = mcp_tools::list(&state.store, actor.workspace, &name).await?;
-    Ok(Json(rows.into_iter().map(shown).collect::<Vec<_>>().into()))
+    Ok(Json(rows.into_iter().map(tool_response).collect::<Vec<_>>().into()))
 }
 
 /// Set the permission of a tool.
@@ -151,5 +151,5 @@ pub(super) async fn set(
         ToolMode::from_name(&input.mode).ok_or_else(|| Error::field("mode", "must be pass, ask or deny"))?;
     let tool = (tool.as_str(), input.fingerprint.as_str());
     let row = mcp_tools::set_mode(&state.audited, &actor, &name, tool, mode).await?;
-    Ok(Json(shown(row)))
+    Ok(Json(tool_response(row)))
 }

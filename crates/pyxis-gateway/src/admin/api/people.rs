@@ -7,7 +7,7 @@ use http::StatusCode;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
-use pyxis_http::admin::{List, Listed, Manager};
+use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path};
@@ -101,7 +101,7 @@ impl Listed for MemberResponse {
     const MEMBER: &'static str = "members";
 }
 
-pub(super) type MemberListResponse = List<MemberResponse>;
+pub(super) type MemberListResponse = CompleteList<MemberResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Invitation)]
@@ -121,7 +121,7 @@ impl Listed for InvitationResponse {
     const MEMBER: &'static str = "invitations";
 }
 
-pub(super) type Invitations = List<InvitationResponse>;
+pub(super) type Invitations = CompleteList<InvitationResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = SignInLink)]
@@ -143,7 +143,7 @@ impl Grants {
         Ok(Self { names, all: rights::list(&state.store, workspace).await? })
     }
 
-    fn of(&self, user: UserId) -> Vec<RightResponse> {
+    fn rights_of(&self, user: UserId) -> Vec<RightResponse> {
         let mine = self.all.iter().filter(|(whose, ..)| *whose == user);
         let named = mine.filter_map(|(_, credential, right)| Some((self.names.get(credential)?, right)));
         let mut granted: Vec<_> = named
@@ -158,9 +158,9 @@ impl Grants {
     }
 }
 
-fn shown(user: UserRow, grants: &Grants, link: Option<String>) -> MemberResponse {
+fn member_response(user: UserRow, grants: &Grants, link: Option<String>) -> MemberResponse {
     MemberResponse {
-        credentials: grants.of(user.id),
+        credentials: grants.rights_of(user.id),
         id: user.id.to_string(),
         email: user.email,
         role: user.role,
@@ -172,9 +172,9 @@ fn shown(user: UserRow, grants: &Grants, link: Option<String>) -> MemberResponse
     }
 }
 
-async fn one(state: &State, user: UserRow, link: Option<String>) -> Result<Json<MemberResponse>> {
+async fn load_member(state: &State, user: UserRow, link: Option<String>) -> Result<Json<MemberResponse>> {
     let grants = Grants::load(state, user.workspace_id).await?;
-    Ok(Json(shown(user, &grants, link)))
+    Ok(Json(member_response(user, &grants, link)))
 }
 
 fn id(text: &str) -> Result<UserId> {
@@ -196,7 +196,7 @@ pub(super) async fn list(
 ) -> Result<Json<MemberListResponse>> {
     let users = people::list(&state.store, actor.workspace).await?;
     let grants = Grants::load(&state, actor.workspace).await?;
-    Ok(Json(users.into_iter().map(|user| shown(user, &grants, None)).collect()))
+    Ok(Json(users.into_iter().map(|user| member_response(user, &grants, None)).collect()))
 }
 
 /// Show a member.
@@ -218,7 +218,7 @@ pub(super) async fn show(
     Path(user): Path<String>,
 ) -> Result<Json<MemberResponse>> {
     let user = people::get(&state.store, actor.workspace, id(&user)?).await?;
-    one(&state, user, None).await
+    load_member(&state, user, None).await
 }
 
 /// Add a member and create their sign-in link.
@@ -248,7 +248,7 @@ pub(super) async fn add(
     let right = |granted: &RightResponse| Right { approve: granted.approve, policy: granted.policy };
     let grants: Vec<_> = input.credentials.iter().map(|one| (one.name.clone(), right(one))).collect();
     let (user, link) = people::invite(&state, &person.actor(), &input.email, role, &grants).await?;
-    Ok((StatusCode::CREATED, one(&state, user, Some(link.expose().clone())).await?))
+    Ok((StatusCode::CREATED, load_member(&state, user, Some(link.expose().clone())).await?))
 }
 
 /// Invite a person.
@@ -317,14 +317,14 @@ pub(super) async fn update(
     if let Some(enabled) = input.enabled {
         now = people::set_enabled(&state.audited, &person.actor(), now.id, enabled).await?;
     }
-    one(&state, now, None).await
+    load_member(&state, now, None).await
 }
 
 /// Create a sign-in link for a member.
 ///
 /// Valid once, for 48 hours. Only owners can create links for owners. If the member has signed in before and the
-/// link is used, you and they count as one approver until they sign in with an earlier passkey or a link is
-/// created on the command line.
+/// link is used, you and they count as one approver. That ends when they sign in with an earlier passkey or with a
+/// link from the command line.
 #[utoipa::path(
     post,
     path = "/admin/members/{id}/link",
@@ -376,7 +376,7 @@ pub(super) async fn put_rights(
 ) -> Result<Json<MemberResponse>> {
     let wanted = Right { approve: input.approve, policy: input.policy };
     let user = rights::set(&state.audited, &actor, id(&user)?, &credential, wanted).await?;
-    one(&state, user, None).await
+    load_member(&state, user, None).await
 }
 
 /// Remove a member's rights for a credential.

@@ -40,7 +40,7 @@ pub(super) struct SettingsResponse {
     approval_timeout_secs: Option<i64>,
 }
 
-fn shown(row: WorkspaceRow) -> Json<SettingsResponse> {
+fn settings_response(row: WorkspaceRow) -> Json<SettingsResponse> {
     Json(SettingsResponse {
         workspace_id: row.id.to_string(),
         workspace_name: row.name,
@@ -62,7 +62,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<SettingsResponse>> {
-    Ok(shown(workspaces::get(&state.store, actor.workspace).await?))
+    Ok(settings_response(workspaces::get(&state.store, actor.workspace).await?))
 }
 
 /// Change settings.
@@ -84,7 +84,7 @@ pub(super) async fn update(
 ) -> Result<Json<SettingsResponse>> {
     let window = input.approval_timeout_secs.map(|secs| secs.map(Duration::from_secs));
     let row = workspaces::update(&state.audited, &actor, input.default_approval_mode, window).await?;
-    Ok(shown(row))
+    Ok(settings_response(row))
 }
 
 /// Change settings.

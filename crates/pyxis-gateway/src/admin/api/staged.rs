@@ -4,9 +4,9 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_core::policy::Policy;
-use pyxis_http::admin::{List, Listed};
+use pyxis_http::admin::{CompleteList, Listed};
 use pyxis_http::openapi::responses::NotFound;
-use pyxis_http::openapi::{Id, Time, Uri, words};
+use pyxis_http::openapi::{Id, Time, Uri, text_enum};
 use pyxis_http::{Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
 pyxis_http::value_schemas! {
-    StagedWord = words(["staged"]);
+    StagedWord = text_enum(["staged"]);
 }
 
 /// A proposal.
@@ -57,9 +57,9 @@ impl Listed for StagedChangeResponse {
     const LIST_SCHEMA: Option<&'static str> = Some("StagedChangeListResponse");
 }
 
-pub(super) type StagedChangeListResponse = List<StagedChangeResponse>;
+pub(super) type StagedChangeListResponse = CompleteList<StagedChangeResponse>;
 
-fn shown(state: &State, staged: Staged) -> StagedChangeResponse {
+fn staged_response(state: &State, staged: Staged) -> StagedChangeResponse {
     StagedChangeResponse {
         id: staged.row.id.to_string(),
         confirm_url: staged.confirm_url(&state.config),
@@ -74,7 +74,7 @@ fn shown(state: &State, staged: Staged) -> StagedChangeResponse {
 }
 
 pub(super) fn proposed(state: &State, staged: Staged) -> (StatusCode, Json<Proposed>) {
-    (StatusCode::ACCEPTED, Json(Proposed { status: "staged", staged: shown(state, staged) }))
+    (StatusCode::ACCEPTED, Json(Proposed { status: "staged", staged: staged_response(state, staged) }))
 }
 
 /// List proposed policies of a credential.
@@ -100,7 +100,7 @@ pub(super) async fn list(
 ) -> Result<Json<StagedChangeListResponse>> {
     let all = staged::list(&state.store, &caller, state.now()).await?;
     let about = all.into_iter().filter(|staged| staged.credential.id == credential.id);
-    Ok(Json(about.map(|staged| shown(&state, staged)).collect()))
+    Ok(Json(about.map(|staged| staged_response(&state, staged)).collect()))
 }
 
 /// Withdraw a proposed policy.

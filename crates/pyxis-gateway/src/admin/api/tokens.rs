@@ -4,9 +4,9 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::AccessTokenId;
-use pyxis_http::admin::{List, Listed};
+use pyxis_http::admin::{CompleteList, Listed};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
-use pyxis_http::openapi::{Id, Time, words};
+use pyxis_http::openapi::{Id, Time, text_enum};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::access_tokens::AccessTokenRow;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::problems::NameTaken;
 use crate::runtime::state::State;
 
 pyxis_http::value_schemas! {
-    Scope = words([Scopes::APPROVE, Scopes::ADMIN]);
+    Scope = text_enum([Scopes::APPROVE, Scopes::ADMIN]);
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -75,9 +75,9 @@ impl Listed for TokenResponse {
     const LIST_SCHEMA: Option<&'static str> = Some("TokenListResponse");
 }
 
-pub(super) type TokenListResponse = List<TokenResponse>;
+pub(super) type TokenListResponse = CompleteList<TokenResponse>;
 
-fn shown(row: AccessTokenRow, token: Option<String>) -> TokenResponse {
+fn token_response(row: AccessTokenRow, token: Option<String>) -> TokenResponse {
     TokenResponse {
         id: row.id.to_string(),
         user_id: row.user_id.to_string(),
@@ -116,7 +116,7 @@ pub(super) async fn list(
     }
     let whose = (!which.all).then_some(person.user.id);
     let rows = tokens::list(&state.store, person.workspace(), whose).await?;
-    Ok(Json(rows.into_iter().map(|row| shown(row, None)).collect()))
+    Ok(Json(rows.into_iter().map(|row| token_response(row, None)).collect()))
 }
 
 /// Create a personal access token.
@@ -143,7 +143,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<TokenResponse>)> {
     let scopes = Scopes::parse(input.scopes.iter().map(String::as_str))?;
     let (row, token) = tokens::create(&state, &person, &input.name, scopes, input.expires_in_days).await?;
-    Ok((StatusCode::CREATED, Json(shown(row, Some(token.expose().clone())))))
+    Ok((StatusCode::CREATED, Json(token_response(row, Some(token.expose().clone())))))
 }
 
 /// Revoke a personal access token.

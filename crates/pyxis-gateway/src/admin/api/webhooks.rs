@@ -5,7 +5,7 @@ use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{DeliveryId, WebhookId};
 use pyxis_core::webhook::WebhookEvent;
-use pyxis_http::admin::{List, Listed, Manager, PageSize, Paged, PagedList};
+use pyxis_http::admin::{CompleteList, Listed, Manager, PageSize, Paged, PagedList};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
@@ -104,7 +104,7 @@ impl Listed for WebhookResponse {
     const MEMBER: &'static str = "webhooks";
 }
 
-pub(super) type WebhookListResponse = List<WebhookResponse>;
+pub(super) type WebhookListResponse = CompleteList<WebhookResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = RotatedSecret)]
@@ -177,7 +177,7 @@ fn time(at: Option<UnixMillis>) -> Option<String> {
     at.map(UnixMillis::to_rfc3339)
 }
 
-fn shown(state: &State, webhook: Webhook, secret: Option<String>) -> WebhookResponse {
+fn webhook_response(state: &State, webhook: Webhook, secret: Option<String>) -> WebhookResponse {
     let Webhook { row, events } = webhook;
     WebhookResponse {
         id: row.id.to_string(),
@@ -251,15 +251,15 @@ pub(super) async fn list(
     Manager(actor): Manager,
 ) -> Result<Json<WebhookListResponse>> {
     let all = webhooks::list(&state.store, actor.workspace).await?;
-    Ok(Json(all.into_iter().map(|one| shown(&state, one, None)).collect()))
+    Ok(Json(all.into_iter().map(|one| webhook_response(&state, one, None)).collect()))
 }
 
 /// Add a webhook endpoint and create its signing secret.
 ///
-/// Deliveries are POST requests with `PX-Event`, `PX-Delivery` (the same for all attempts and resends: use it to
-/// detect duplicates) and `PX-Signature: t=<unix time>,v1=<hex>`, where v1 is the HMAC-SHA256 of `<t>.<raw body>`,
-/// keyed by the text of the secret. Any 2xx acknowledges a delivery. After any other response, including
-/// redirects, it is sent again after 15 s, 60 s, 3 min and 6 min.
+/// Deliveries are POST requests with `PX-Event`, `PX-Delivery` and `PX-Signature: t=<unix time>,v1=<hex>`.
+/// `PX-Delivery` is the same for all attempts and resends, so use it to detect duplicates. `v1` is the HMAC-SHA256
+/// of `<t>.<raw body>`, keyed by the text of the secret. Any 2xx acknowledges a delivery. After any other
+/// response, including redirects, it is sent again after 15 s, 60 s, 3 min and 6 min.
 #[utoipa::path(
     post,
     path = "/admin/webhooks",
@@ -279,7 +279,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<WebhookResponse>)> {
     let input = WebhookInput { url: input.url, description: input.description, events: input.events };
     let (made, secret) = webhooks::create(&state, &actor, input).await?;
-    Ok((StatusCode::CREATED, Json(shown(&state, made, Some(secret.expose().clone())))))
+    Ok((StatusCode::CREATED, Json(webhook_response(&state, made, Some(secret.expose().clone())))))
 }
 
 /// Show a webhook endpoint.
@@ -301,7 +301,7 @@ pub(super) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<WebhookResponse>> {
     let found = webhooks::get(&state.store, actor.workspace, webhook_id(&id)?).await?;
-    Ok(Json(shown(&state, found, None)))
+    Ok(Json(webhook_response(&state, found, None)))
 }
 
 /// Change a webhook endpoint.
@@ -334,7 +334,7 @@ pub(super) async fn update(
         enabled: input.enabled,
     };
     let now = webhooks::update(&state, &actor, webhook_id(&id)?, patch).await?;
-    Ok(Json(shown(&state, now, None)))
+    Ok(Json(webhook_response(&state, now, None)))
 }
 
 /// Remove a webhook endpoint and its deliveries.

@@ -25,7 +25,7 @@ const ANSWER_MAX: usize = 8 * 1024 * 1024;
 const LIMITED: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize)]
-struct Refusal {
+struct ErrorBody {
     #[serde(default)]
     errcode: String,
     #[serde(default)]
@@ -34,12 +34,12 @@ struct Refusal {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Joined {
+pub(super) struct JoinedRoom {
     pub(super) room_id: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Sent {
+pub(super) struct SentEvent {
     pub(super) event_id: String,
 }
 
@@ -214,11 +214,11 @@ fn read<T: DeserializeOwned>(status: StatusCode, bytes: &[u8]) -> Result<T, Deli
         let odd = |_| DeliveryError::Failed("the response is not from a Matrix homeserver".to_owned());
         return serde_json::from_slice(bytes).map_err(odd);
     }
-    Err(judge(status, bytes))
+    Err(parse_error(status, bytes))
 }
 
-fn judge(status: StatusCode, bytes: &[u8]) -> DeliveryError {
-    let refusal: Refusal = serde_json::from_slice(bytes).unwrap_or(Refusal {
+fn parse_error(status: StatusCode, bytes: &[u8]) -> DeliveryError {
+    let refusal: ErrorBody = serde_json::from_slice(bytes).unwrap_or(ErrorBody {
         errcode: String::new(),
         error: String::new(),
         retry_after_ms: None,

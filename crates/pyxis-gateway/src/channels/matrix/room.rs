@@ -33,7 +33,7 @@ struct Resolved {
 /// Examines a room. With `enter` the bot tries to join it first.
 pub(super) async fn examine(bot: &Bot, state: &State, room: &str, enter: bool) -> ChatHealth {
     let looking = async {
-        let id = if enter { bot.enter(state, room).await? } else { bot.resolve(state, room).await? };
+        let id = if enter { bot.join_room(state, room).await? } else { bot.resolve(state, room).await? };
         if !enter && !bot.is_in(state, &id).await? {
             return Err(DeliveryError::Refused("it is not in the room".to_owned()));
         }
@@ -64,7 +64,11 @@ fn health(error: DeliveryError) -> ChatHealth {
 }
 
 /// Changes the settings that name an upgraded room. `None` once they do; otherwise the reason that they do not yet.
-pub(super) async fn follow(bot: &Bot, state: &State, room: &str) -> Result<Option<ChatHealth>, Error> {
+pub(super) async fn follow_upgrade(
+    bot: &Bot,
+    state: &State,
+    room: &str,
+) -> Result<Option<ChatHealth>, Error> {
     let id = match bot.resolve(state, room).await {
         Ok(id) => id,
         Err(error) => return Ok(Some(health(error))),
@@ -152,7 +156,7 @@ impl Bot {
                 format!("?server_name={server}&via={server}")
             });
             let path = format!("join/{}{}", api::segment(&to.room), via.unwrap_or_default());
-            if let Err(error) = self.post::<api::Joined>(state, &path, &serde_json::json!({})).await {
+            if let Err(error) = self.post::<api::JoinedRoom>(state, &path, &serde_json::json!({})).await {
                 return Err(match error {
                     DeliveryError::Refused(why) => DeliveryError::Refused(format!(
                         "the room was upgraded to {}, which the bot cannot join: invite it there ({why})",
@@ -195,10 +199,10 @@ impl Bot {
         for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
             let is_it = name == room || matches!(self.resolve(state, &name).await, Ok(id) if id == room);
             if is_it {
-                moves::follow(state, ChatPlatform::MATRIX, &name, &to).await?;
+                moves::rename_chat(state, ChatPlatform::MATRIX, &name, &to).await?;
             }
         }
-        moves::follow(state, ChatPlatform::MATRIX, room, &to).await?;
+        moves::rename_chat(state, ChatPlatform::MATRIX, room, &to).await?;
         Ok(None)
     }
 

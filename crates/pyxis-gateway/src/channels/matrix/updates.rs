@@ -95,7 +95,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
         tokio::time::sleep(BREATH).await;
     }
     for room in sync.rooms.invite.keys() {
-        match bot.enter(state, room).await {
+        match bot.join_room(state, room).await {
             Ok(room) => invited(state, bot, &room).await?,
             Err(error) => {
                 tracing::warn!(?error, "the matrix bot cannot join a room that it was invited to");

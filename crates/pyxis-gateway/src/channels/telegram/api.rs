@@ -23,7 +23,7 @@ const ANSWER_MAX: usize = 4 * 1024 * 1024;
 const LIMITED: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize)]
-struct Answer<T> {
+struct BotResponse<T> {
     ok: bool,
     result: Option<T>,
     error_code: Option<i64>,
@@ -48,7 +48,7 @@ pub(super) struct Message {
 /// One update. What we do not ask for is left out.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = TelegramUpdate, description = "An Update of the Bot API. Other members are ignored.")]
-pub(super) struct Update {
+pub(super) struct BotUpdate {
     #[serde(rename = "update_id")]
     pub(super) id: i64,
     #[schema(value_type = Option<Object>, nullable = false)]
@@ -143,9 +143,9 @@ impl Bot {
             Ok(Err(error)) => return Err(DeliveryError::Failed(error.to_string())),
             Err(_) => return Err(DeliveryError::Failed("no response in time".to_owned())),
         };
-        let answer: Answer<T> = serde_json::from_slice(&bytes)
+        let answer: BotResponse<T> = serde_json::from_slice(&bytes)
             .map_err(|_| DeliveryError::Failed("the response is not from a Bot API server".to_owned()))?;
-        judge(answer)
+        into_result(answer)
     }
 
     fn request(&self, method: &str, body: &Value) -> Result<Request<pyxis_net::Body>, DeliveryError> {
@@ -161,7 +161,7 @@ impl Bot {
     }
 }
 
-fn judge<T>(answer: Answer<T>) -> Result<T, DeliveryError> {
+fn into_result<T>(answer: BotResponse<T>) -> Result<T, DeliveryError> {
     match (answer.ok, answer.result, answer.error_code) {
         (true, Some(result), _) => Ok(result),
         (false, ..) if let Some(to) = answer.parameters.migrate_to_chat_id => {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Bot;
-use super::api::{Callback, Incoming, Update};
+use super::api::{BotUpdate, Callback, Incoming};
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::platform::DeliveryError;
 use crate::channels::{moves, reader};
@@ -94,7 +94,7 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     let offset: i64 = cursor.and_then(|text| text.parse().ok()).unwrap_or(0);
     let body = json!({ "offset": offset, "timeout": poll.as_secs(), "allowed_updates": WANTED });
     let asked = Instant::now();
-    let updates: Vec<Update> = match bot.call_for(state, "getUpdates", &body, poll + SLACK).await {
+    let updates: Vec<BotUpdate> = match bot.call_for(state, "getUpdates", &body, poll + SLACK).await {
         Ok(updates) => updates,
         Err(error) => return Ok(Some(error)),
     };
@@ -122,7 +122,7 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     params(
         ("X-Telegram-Bot-Api-Secret-Token" = String, Header, description = "The secret from the settings."),
     ),
-    request_body = Update,
+    request_body = BotUpdate,
     responses(
         (status = 200, description = "Accepted."),
         (status = 401, response = SignInNeeded),
@@ -136,7 +136,7 @@ pub(crate) async fn webhook(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<StatusCode> {
-    let bot = Bot::of(&state).ok_or(Error::not_found("webhook"))?;
+    let bot = Bot::from_state(&state).ok_or(Error::not_found("webhook"))?;
     let secret = bot.config.webhook_secret.as_ref().ok_or(Error::not_found("webhook"))?;
     let sent = headers.get(SECRET_HEADER).ok_or(Error::Unauthenticated)?;
     if !secret.matches(sent.as_bytes()) {
@@ -147,11 +147,12 @@ pub(crate) async fn webhook(
     Ok(StatusCode::OK)
 }
 
-async fn handle(state: &State, bot: &Bot, update: Update) -> Result<()> {
+async fn handle(state: &State, bot: &Bot, update: BotUpdate) -> Result<()> {
     if let Some(callback) = update.callback_query {
         let text = press(state, &callback).await?;
-        let body = json!({ "callback_query_id": callback.id, "text": cut(&text), "show_alert": true });
-        tell(state, bot, "answerCallbackQuery", &body).await;
+        let body =
+            json!({ "callback_query_id": callback.id, "text": truncate_alert(&text), "show_alert": true });
+        send_reply(state, bot, "answerCallbackQuery", &body).await;
     } else if let Some(membership) = update.my_chat_member {
         let is_in = matches!(membership.new_chat_member.status.as_str(), "member" | "administrator");
         let (chat, now) = (membership.chat.id.to_string(), state.now());
@@ -159,18 +160,18 @@ async fn handle(state: &State, bot: &Bot, update: Update) -> Result<()> {
         if is_in && chat_messages::revive(&state.store, ChatPlatform::TELEGRAM, &chat, now).await? > 0 {
             state.work.wake_chats(ChatPlatform::TELEGRAM);
         }
-    } else if let Some((from, to)) = update.message.as_ref().and_then(moved) {
-        moves::follow(state, ChatPlatform::TELEGRAM, &from, &to).await?;
+    } else if let Some((from, to)) = update.message.as_ref().and_then(group_migration) {
+        moves::rename_chat(state, ChatPlatform::TELEGRAM, &from, &to).await?;
     } else if let Some(message) = update.message
         && let Some(text) = written(state, &message).await?
     {
-        tell(state, bot, "sendMessage", &json!({ "chat_id": message.chat.id, "text": text })).await;
+        send_reply(state, bot, "sendMessage", &json!({ "chat_id": message.chat.id, "text": text })).await;
     }
     Ok(())
 }
 
 /// The group and the supergroup that it became, where a message says so.
-fn moved(message: &Incoming) -> Option<(String, String)> {
+fn group_migration(message: &Incoming) -> Option<(String, String)> {
     let here = message.chat.id;
     let pair = match (message.migrate_from_chat_id, message.migrate_to_chat_id) {
         (Some(from), _) => (from, here),
@@ -181,7 +182,7 @@ fn moved(message: &Incoming) -> Option<(String, String)> {
 }
 
 /// An answer to a person. What they did is done, so this is tried once.
-async fn tell(state: &State, bot: &Bot, method: &str, body: &Value) {
+async fn send_reply(state: &State, bot: &Bot, method: &str, body: &Value) {
     if let Err(error) = bot.call::<Value>(state, method, body).await {
         tracing::debug!(?error, method, "cannot reply to a person on telegram");
     }
@@ -223,6 +224,6 @@ async fn written(state: &State, message: &Incoming) -> Result<Option<String>> {
 }
 
 /// An alert has at most 200 characters.
-fn cut(text: &str) -> String {
+fn truncate_alert(text: &str) -> String {
     text.chars().take(200).collect()
 }

@@ -7,7 +7,7 @@ use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_signing::sigv4;
 
-use super::parts::{needed, sensitive};
+use super::parts::{required_part, sensitive};
 use super::spellings::remove_spellings;
 use super::{Attached, Behavior, Signing, Unsigned, body};
 use crate::error::{Error, Result};
@@ -15,8 +15,8 @@ use crate::runtime::secret_value::SecretValue;
 
 impl Behavior for AwsScope {
     fn check(&self, secret: &SecretValue) -> Result<()> {
-        needed(secret, "access_key_id")?;
-        needed(secret, "secret_access_key").map(drop)
+        required_part(secret, "access_key_id")?;
+        required_part(secret, "secret_access_key").map(drop)
     }
 
     fn sign<'a>(&'a self, request: Unsigned<'a>, attached: &'a mut Attached) -> Signing<'a> {
@@ -27,7 +27,7 @@ impl Behavior for AwsScope {
 async fn sign(scope: &AwsScope, request: Unsigned<'_>, attached: &mut Attached) -> Result<()> {
     let Unsigned { state, secret, method, target: asked, .. } = request;
     let date = sigv4::date(state.now());
-    let hash = sigv4::payload_hash(&body::take(state, &mut attached.body).await?);
+    let hash = sigv4::payload_hash(&body::buffer_body(state, &mut attached.body).await?);
     if let Some(query) = asked.query().and_then(sigv4::without_signature) {
         let path = format!("{}{}", asked.origin(), asked.path());
         let url = if query.is_empty() { path } else { format!("{path}?{query}") };
@@ -60,8 +60,8 @@ async fn sign(scope: &AwsScope, request: Unsigned<'_>, attached: &mut Attached) 
     let is_text = |value: &HeaderValue| std::str::from_utf8(value.as_bytes()).is_ok();
     signed.retain(|(header, _)| headers.get_all(*header).iter().all(is_text));
     let keys = sigv4::Keys {
-        access_key_id: needed(secret, "access_key_id")?.to_owned(),
-        secret_access_key: SecretString::new(needed(secret, "secret_access_key")?.to_owned()),
+        access_key_id: required_part(secret, "access_key_id")?.to_owned(),
+        secret_access_key: SecretString::new(required_part(secret, "secret_access_key")?.to_owned()),
     };
     let request = sigv4::Request { method: method.as_str(), target, headers: &signed, payload_hash: &hash };
     let scope = sigv4::SigningScope { region: &scope.region, service: &scope.service };

@@ -13,9 +13,9 @@ use crate::credentials::sought::{Sought, is_long};
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
-/// Length from which a user name beside a short password may be a key, in bytes.
+/// Length from which a user name with a short password may be a key, in bytes.
 const KEY_LENGTH: usize = 16;
-/// Passwords that services tell people to write beside a key that is the user name.
+/// Passwords that services tell people to enter with a key that is the user name.
 const PLACEHOLDERS: [&str; 8] =
     ["x-oauth-basic", "api_token", "password", "anything", "anystring", "ignored", "unused", "nopassword"];
 
@@ -25,7 +25,7 @@ impl Behavior for BasicPair {
     }
 
     /// The pair as it was given and as it goes out, and of its halves the one that is the secret.
-    fn seek(&self, secret: &SecretValue, _is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(&self, secret: &SecretValue, _is_secret: fn(&str) -> bool, sought: &mut Sought) {
         let Ok(pair) = basic_pair(secret) else {
             return secret.parts().for_each(|part| sought.add(part));
         };
@@ -38,7 +38,7 @@ impl Behavior for BasicPair {
 
     fn short_parts(&self, secret: &SecretValue, is_secret: fn(&str) -> bool) -> Vec<String> {
         let Ok(pair) = basic_pair(secret) else {
-            return super::short(secret.named().filter(|(name, _)| is_secret(name)));
+            return super::short(secret.named_parts().filter(|(name, _)| is_secret(name)));
         };
         let (username, password) = pair.split_once(':').unwrap_or_default();
         let (field, value) =
@@ -77,8 +77,9 @@ fn basic_pair(secret: &SecretValue) -> Result<Zeroizing<String>> {
     Ok(Zeroizing::new(format!("{username}:{password}")))
 }
 
-/// True if of a basic pair the user name is the secret: services that take a key for one want no password, one that
-/// only fills the place, or a short one. Any other user name is a word or an id that answers may well have in them.
+/// True if the user name of a basic pair is the secret. Services that take a key as the user name want no
+/// password, a placeholder, or a short one. Any other user name is a word or an id that answers may well have in
+/// them.
 fn is_key(username: &str, password: &str) -> bool {
     let may_be = username.len() >= KEY_LENGTH && !username.contains('@');
     password.is_empty() || PLACEHOLDERS.contains(&password) || (!is_long(password) && may_be)

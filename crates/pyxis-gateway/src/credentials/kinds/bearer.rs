@@ -6,7 +6,7 @@ use pyxis_core::auth::BearerToken;
 use zeroize::Zeroizing;
 
 use super::Behavior;
-use super::parts::{sensitive, whole};
+use super::parts::{sensitive, single_text};
 use crate::credentials::sought::Sought;
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
@@ -16,9 +16,9 @@ impl Behavior for BearerToken {
         self.put(secret, &mut HeaderMap::new(), "/").map(drop)
     }
 
-    fn seek(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
         match secret.text() {
-            Some(token) => seek(token, sought),
+            Some(token) => collect_token(token, sought),
             None => super::seek_parts(secret, is_secret, sought),
         }
     }
@@ -29,13 +29,13 @@ impl Behavior for BearerToken {
         headers: &mut HeaderMap,
         _wire: &str,
     ) -> Result<Option<Zeroizing<String>>> {
-        let text = Zeroizing::new(format!("Bearer {}", whole(secret)?));
+        let text = Zeroizing::new(format!("Bearer {}", single_text(secret)?));
         headers.insert(AUTHORIZATION, sensitive(&text)?);
         Ok(None)
     }
 }
 
 /// Adds a token as it goes out.
-pub(super) fn seek(token: &str, sought: &mut Sought) {
+pub(super) fn collect_token(token: &str, sought: &mut Sought) {
     sought.add_sent(token, || format!("Bearer {token}"));
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::runtime::state::State;
 
 /// Reads the body, up to what is kept for an approval, and puts it back.
-pub(super) async fn take(state: &State, body: &mut Body) -> Result<Bytes> {
+pub(super) async fn buffer_body(state: &State, body: &mut Body) -> Result<Bytes> {
     let rest = std::mem::replace(body, pyxis_net::body::empty());
     let bytes = state.held_bodies.read(rest, state.config.pending_body_max).await?;
     *body = pyxis_net::body::full(bytes.clone());

@@ -6,18 +6,18 @@ use pyxis_core::auth::CookieName;
 use zeroize::Zeroizing;
 
 use super::Behavior;
-use super::parts::{sensitive, whole};
+use super::parts::{sensitive, single_text};
 use crate::credentials::sought::Sought;
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
 impl Behavior for CookieName {
     fn check(&self, secret: &SecretValue) -> Result<()> {
-        check_cookie_value(whole(secret)?)?;
+        check_cookie_value(single_text(secret)?)?;
         self.put(secret, &mut HeaderMap::new(), "/").map(drop)
     }
 
-    fn seek(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
         match secret.text() {
             Some(text) => sought.add_sent(text, || format!("{}={text}", self.name)),
             None => super::seek_parts(secret, is_secret, sought),
@@ -30,7 +30,7 @@ impl Behavior for CookieName {
         headers: &mut HeaderMap,
         _wire: &str,
     ) -> Result<Option<Zeroizing<String>>> {
-        let cookie = Zeroizing::new(format!("{}={}", self.name, whole(secret)?));
+        let cookie = Zeroizing::new(format!("{}={}", self.name, single_text(secret)?));
         headers.insert(COOKIE, sensitive(&cookie)?);
         Ok(None)
     }

@@ -5,7 +5,7 @@ use pyxis_core::auth::Headers;
 use zeroize::Zeroizing;
 
 use super::Behavior;
-use super::parts::{sensitive, whole};
+use super::parts::{sensitive, single_text};
 use super::spellings::remove_spellings;
 use crate::credentials::sought::{Sought, is_long};
 use crate::error::{Error, Result};
@@ -16,8 +16,8 @@ impl Behavior for Headers {
         self.put(secret, &mut HeaderMap::new(), "/").map(drop)
     }
 
-    fn seek(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
-        let parts = || secret.named().filter(|(name, _)| is_secret(name));
+    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+        let parts = || secret.named_parts().filter(|(name, _)| is_secret(name));
         parts().for_each(|(_, value)| sought.add(value));
         // A part that is too short to be searched for on its own: the whole value of each header that holds it.
         for format in self.list().iter().map(|header| header.format.as_str()) {
@@ -63,7 +63,7 @@ fn expand(format: &str, secret: &SecretValue) -> Result<Zeroizing<String>> {
             Some(field) => text.push_str(secret.field(field).ok_or_else(|| {
                 Error::field(format!("secret.{field}"), "the header format names it, but it is not there")
             })?),
-            None if inner.is_empty() => text.push_str(whole(secret)?),
+            None if inner.is_empty() => text.push_str(single_text(secret)?),
             None => return Err(bad_format(format)),
         }
         rest = &rest[end + 1..];

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::assertion::{DRIFT, LIFE, key, sign};
 use super::{Behavior, Fetching};
-use crate::credentials::token_endpoint::{self, Form, GrantedToken, TokenError};
+use crate::credentials::token_endpoint::{self, GrantedToken, TokenError, TokenRequestBody};
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
@@ -40,8 +40,10 @@ async fn exchange(
         claims["scope"] = scope.as_str().into();
     }
     let assertion = sign(&key(config.algorithm, secret)?, &claims, config.key_id.as_deref())?;
-    let mut form = Form::new("urn:ietf:params:oauth:grant-type:jwt-bearer");
+    let mut form = TokenRequestBody::new("urn:ietf:params:oauth:grant-type:jwt-bearer");
     form.add("assertion", &assertion);
     form.add_some("scope", config.scope.as_deref());
-    token_endpoint::ask(state, &config.token_url, form, None).await.map_err(TokenError::of_an_assertion)
+    token_endpoint::request_token(state, &config.token_url, form, None)
+        .await
+        .map_err(TokenError::of_an_assertion)
 }

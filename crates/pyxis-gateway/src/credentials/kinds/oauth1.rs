@@ -6,7 +6,7 @@ use pyxis_core::auth::Oauth1;
 use pyxis_core::secret::SecretString;
 use pyxis_signing::oauth1::{self, AmbiguousBody, NonceAndTimestamp, Tokens};
 
-use super::parts::{needed, sensitive};
+use super::parts::{required_part, sensitive};
 use super::{Attached, Behavior, Signing, Unsigned, body};
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
@@ -25,7 +25,7 @@ async fn sign(config: &Oauth1, request: Unsigned<'_>, attached: &mut Attached) -
     let Unsigned { state, secret, method, target, .. } = request;
     let values = |name| attached.headers.get_all(name).iter().map(HeaderValue::as_bytes);
     let is_form = oauth1::is_form(values(CONTENT_TYPE), values(CONTENT_ENCODING)).map_err(unclear)?;
-    let form = if is_form { Some(body::take(state, &mut attached.body).await?) } else { None };
+    let form = if is_form { Some(body::buffer_body(state, &mut attached.body).await?) } else { None };
     let stamp = NonceAndTimestamp::new(state.now(), &*state.entropy);
     let method = method.as_str();
     let text = oauth1::authorization(&tokens(*config, secret)?, method, target, form.as_deref(), &stamp)
@@ -49,7 +49,7 @@ fn unclear(why: AmbiguousBody) -> Error {
 /// the last two.
 fn tokens(config: Oauth1, secret: &SecretValue) -> Result<Tokens> {
     let part = |name: &'static str, other: &'static str| secret.field(name).or_else(|| secret.field(other));
-    let needed = |name: &'static str| needed(secret, name).map(str::to_owned);
+    let needed = |name: &'static str| required_part(secret, name).map(str::to_owned);
     Ok(Tokens {
         consumer_key: needed("consumer_key")?,
         consumer_secret: SecretString::new(needed("consumer_secret")?),

@@ -2,7 +2,7 @@
 
 use pyxis_core::auth::TokenSource;
 
-use super::parts::needed;
+use super::parts::required_part;
 use super::{Behavior, Fetching};
 use crate::credentials::token_endpoint;
 use crate::error::Result;
@@ -11,8 +11,8 @@ use crate::runtime::state::State;
 
 impl Behavior for TokenSource {
     fn check(&self, secret: &SecretValue) -> Result<()> {
-        needed(secret, "client_id")?;
-        needed(secret, "client_secret").map(drop)
+        required_part(secret, "client_id")?;
+        required_part(secret, "client_secret").map(drop)
     }
 
     fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, _refresh: &'a str) -> Fetching<'a> {

@@ -2,7 +2,7 @@
 
 use pyxis_core::auth::Connected;
 
-use super::parts::needed;
+use super::parts::required_part;
 use super::{Behavior, Fetching};
 use crate::credentials::token_endpoint;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::runtime::state::State;
 
 impl Behavior for Connected {
     fn check(&self, secret: &SecretValue) -> Result<()> {
-        needed(secret, "client_id").map(drop)
+        required_part(secret, "client_id").map(drop)
     }
 
     fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, refresh: &'a str) -> Fetching<'a> {

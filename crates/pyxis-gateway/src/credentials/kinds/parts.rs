@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
 /// The secret of a kind that takes one string.
-pub(super) fn whole(secret: &SecretValue) -> Result<&str> {
+pub(super) fn single_text(secret: &SecretValue) -> Result<&str> {
     secret.text().ok_or_else(|| Error::field("secret", "this auth kind takes one string"))
 }
 
 /// A part that the kind needs.
-pub(super) fn needed<'a>(secret: &'a SecretValue, name: &'static str) -> Result<&'a str> {
+pub(super) fn required_part<'a>(secret: &'a SecretValue, name: &'static str) -> Result<&'a str> {
     let found = secret.field(name).filter(|value| !value.is_empty());
     found.ok_or_else(|| Error::field(format!("secret.{name}"), "this auth kind needs it"))
 }

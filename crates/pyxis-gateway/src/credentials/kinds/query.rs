@@ -6,7 +6,7 @@ use pyxis_core::auth::QueryParameter;
 use zeroize::Zeroizing;
 
 use super::Behavior;
-use super::parts::whole;
+use super::parts::single_text;
 use crate::credentials::sought::Sought;
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
@@ -16,10 +16,10 @@ const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_'
 
 impl Behavior for QueryParameter {
     fn check(&self, secret: &SecretValue) -> Result<()> {
-        whole(secret).map(drop)
+        single_text(secret).map(drop)
     }
 
-    fn seek(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
         let Some(text) = secret.text() else {
             return super::seek_parts(secret, is_secret, sought);
         };
@@ -34,7 +34,7 @@ impl Behavior for QueryParameter {
         _headers: &mut HeaderMap,
         wire: &str,
     ) -> Result<Option<Zeroizing<String>>> {
-        Ok(Some(with_parameter(wire, &self.parameter, whole(secret)?)))
+        Ok(Some(with_parameter(wire, &self.parameter, single_text(secret)?)))
     }
 }
 

@@ -7,7 +7,7 @@ use pyxis_core::auth::{
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::{of, short_parts};
+use super::{behavior, short_parts};
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
@@ -21,11 +21,11 @@ fn attach(
     headers: &mut HeaderMap,
     wire: &str,
 ) -> Result<Option<Zeroizing<String>>> {
-    of(auth).put(secret, headers, wire)
+    behavior(auth).put(secret, headers, wire)
 }
 
 fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
-    of(auth).check(secret)
+    behavior(auth).check(secret)
 }
 
 fn several(headers: Vec<HeaderFormat>) -> Auth {
@@ -102,7 +102,7 @@ fn a_secret_without_the_needed_parts_is_refused_when_written() {
 }
 
 fn sought(auth: &Auth, value: Value) -> Vec<String> {
-    super::sought(Some(auth), &secret(value)).texts()
+    super::collect_from_secret(Some(auth), &secret(value)).into_texts()
 }
 
 fn header(name: &str, format: &str) -> Auth {
@@ -123,7 +123,7 @@ fn what_goes_out_is_looked_for_as_it_goes_out() {
 #[test]
 fn of_a_basic_pair_the_half_is_looked_for_that_is_the_secret() {
     let basic = |pair: &str| sought(&Auth::Basic(BasicPair {}), json!(pair)).remove(0);
-    // An account's id beside its token; a key beside what only fills the place.
+    // An account's id with its token; a key with a placeholder.
     assert_eq!(basic("AC0123456789abcdef0123:token-canary"), "token-canary");
     assert_eq!(basic("sk-canary-0123456789:"), "sk-canary-0123456789");
     assert_eq!(basic("sk-canary-0123456789:x-oauth-basic"), "sk-canary-0123456789");

@@ -52,7 +52,7 @@ impl<'a> Exchange<'a> {
         let started = Instant::now();
         let asker = (asker.actor.clone(), asker.name.as_str());
         let record = records::listing(state, credential, target, asker);
-        let in_flight = state.in_flight.enter();
+        let in_flight = state.in_flight.register();
         let mut tx = state.store.begin().await?;
         let seqs = audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
         tx.commit().await?;
@@ -79,7 +79,7 @@ impl<'a> Exchange<'a> {
             return self.pages(newest, first).await;
         }
         if matches!(first.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            return Err(refused(first.status));
+            return Err(unexpected_status(first.status));
         }
         let session = self.initialize().await?;
         let first = self.page(&session, None).await?;
@@ -97,9 +97,10 @@ impl<'a> Exchange<'a> {
         });
         let none = ServerSession { version: EARLIER.to_owned(), id: None };
         let reply = self.send(&none, "initialize", &hello).await?;
-        let message = reply.message.ok_or_else(|| refused(reply.status))?;
+        let message = reply.message.ok_or_else(|| unexpected_status(reply.status))?;
         let version = message["result"]["protocolVersion"].as_str();
-        let version = version.filter(|version| version.len() == 10).ok_or_else(|| refused(reply.status))?;
+        let version =
+            version.filter(|version| version.len() == 10).ok_or_else(|| unexpected_status(reply.status))?;
         let session = ServerSession { version: version.to_owned(), id: reply.session };
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         self.send(&session, "notifications/initialized", &ready).await?;
@@ -110,8 +111,9 @@ impl<'a> Exchange<'a> {
     async fn pages(&mut self, session: ServerSession, first: Reply) -> Result<ServerTools> {
         let (mut tools, mut reply) = (Vec::<ToolDefinition>::new(), first);
         for _ in 0..MAX_PAGES {
-            let message = reply.message.take().ok_or_else(|| refused(reply.status))?;
-            let listed = message["result"]["tools"].as_array().ok_or_else(|| refused(reply.status))?;
+            let message = reply.message.take().ok_or_else(|| unexpected_status(reply.status))?;
+            let listed =
+                message["result"]["tools"].as_array().ok_or_else(|| unexpected_status(reply.status))?;
             for tool in listed.iter().filter_map(ToolDefinition::read) {
                 if tools.len() < MAX_TOOLS && !tools.iter().any(|known| known.name == tool.name) {
                     tools.push(tool);
@@ -143,7 +145,7 @@ impl<'a> Exchange<'a> {
             Outbound { credential, method: Method::Post, target, headers, connection: ConnectionUse::Pooled };
         let body = pyxis_net::body::full(sent.to_string());
         let mut answer = wire_id::send(self.state, outbound, body).await?;
-        self.span.answered(answer.status);
+        self.span.record_head(answer.status);
         let mut bytes = Vec::new();
         let (mut search, mut found) = (message::AnswerSearch::default(), None);
         while found.is_none() && bytes.len() <= MAX_ANSWER {
@@ -160,6 +162,6 @@ impl<'a> Exchange<'a> {
 }
 
 /// The server does not answer as one of MCP.
-fn refused(status: StatusCode) -> Error {
+fn unexpected_status(status: StatusCode) -> Error {
     Error::Upstream(format!("the MCP server did not list its tools ({status})").into())
 }

@@ -40,7 +40,7 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
     let mut attached = Attached {
         headers: std::mem::take(&mut outbound.headers),
         body,
-        sought: kinds::sought(Some(auth), secret),
+        sought: kinds::collect_from_secret(Some(auth), secret),
         client: state.net.clone(),
         target: None,
     };
@@ -50,13 +50,13 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
     } else {
         let (method, target) = (outbound.method, outbound.target);
         let request = Unsigned { state, credential, secret, method, target };
-        kinds::of(auth).sign(request, &mut attached).await?;
+        kinds::behavior(auth).sign(request, &mut attached).await?;
     }
     let Attached { headers, body, sought, client, target } = attached;
     let url = Zeroizing::new(target.as_ref().unwrap_or(outbound.target).to_string());
     let request = wire_request(outbound.method, &url, headers, body)?;
     let sent = super::send(&client, outbound.connection, request, state.config.forward_timeout).await;
-    let response = sent.map_err(|error| told(credential, outbound.method, error))?;
+    let response = sent.map_err(|error| map_error(credential, outbound.method, error))?;
     if let Some(token) = token.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
         tokens::rejected(state, credential, &token).await;
     }
@@ -70,7 +70,7 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
 }
 
 /// A host that does not like a client certificate may hang up before its reason has arrived.
-fn told(credential: &ResolvedCredential, method: Method, error: pyxis_net::Error) -> Error {
+fn map_error(credential: &ResolvedCredential, method: Method, error: pyxis_net::Error) -> Error {
     let is_closed = matches!(error, pyxis_net::Error::Closed { .. });
     let error = Error::unanswered(error, method);
     if !is_closed || !matches!(credential.auth, Some(Auth::Mtls(_))) {

@@ -99,8 +99,8 @@ impl ScrubbedBody {
         Ok(Some(collected))
     }
 
-    /// Waits for the first piece of a body that is decoded, and [`HEAD_START`] for that of any other: what is damaged from
-    /// the start is then told in the head of the response.
+    /// Waits for the first piece of a body that is decoded, and [`HEAD_START`] for that of any other. So damage
+    /// from the start is reported in the head of the response.
     pub(crate) async fn begin(&mut self) -> Result<(), Broken> {
         let is_decoded = self.decoder.is_some();
         let first = std::future::poll_fn(|context| self.poll_ready(context));
@@ -117,7 +117,7 @@ impl ScrubbedBody {
             }
             match ready!(Pin::new(&mut self.upstream).poll_frame(context)) {
                 None => self.end()?,
-                Some(Ok(frame)) => self.take(frame),
+                Some(Ok(frame)) => self.accept_frame(frame),
                 Some(Err(error)) => {
                     self.ended = true;
                     return Poll::Ready(Err(Broken::Upstream(error)));
@@ -136,7 +136,7 @@ impl ScrubbedBody {
         Poll::Ready(self.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))))
     }
 
-    fn take(&mut self, frame: Frame<Bytes>) {
+    fn accept_frame(&mut self, frame: Frame<Bytes>) {
         match frame.into_data() {
             Ok(data) => self.push(data),
             Err(frame) => {

@@ -67,7 +67,7 @@ pub fn redirect_uri(config: &Config) -> String {
 /// True if the provider no longer takes what is stored of a connected account.
 pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
     let credential = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated)?;
-    let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new())).kept(state).await?;
+    let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new())).load_stored(state).await?;
     Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(super::REAUTHORIZE)))
 }
 
@@ -165,13 +165,18 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
         .await
         .map_err(Error::from)?;
     let subject = TokenRequest::new(&credential, secret);
-    keep(state, actor, subject, granted).await?;
+    store_grant(state, actor, subject, granted).await?;
     Ok(credential.row.name)
 }
 
-/// Stores what the provider granted. What was granted before is another secret: the version rises, so that no
-/// node goes on with a token of the account before, and no renewal that is under way can bring it back.
-async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: GrantedToken) -> Result<()> {
+/// Stores what the provider granted. What was granted before is another secret, so the version rises. Then no node
+/// uses a token of the previous account, and no renewal under way can bring it back.
+async fn store_grant(
+    state: &State,
+    actor: &Actor,
+    mut subject: TokenRequest,
+    granted: GrantedToken,
+) -> Result<()> {
     let (workspace, id, now) = (actor.workspace, subject.row.id, state.now());
     let renewable = granted.refresh_token.is_some();
     let mut change = state.audited.begin(actor).await?;

@@ -26,12 +26,12 @@ pub async fn entrance(state: &State, request: Request) -> Response {
     ForwardVariant::Path.dispatch_idempotent(state, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
+pub(super) async fn handle(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
     let text = key(&head.headers)?;
-    let key = CallerKey::of(&text);
+    let key = CallerKey::digest(&text);
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     remove_all_with(&mut head.headers, &text);
-    handshake::take(&mut head)?;
+    handshake::extract(&mut head)?;
     handshake::check_body(&head, &body)?;
     let rest = head.uri.path().strip_prefix('/').unwrap_or_default();
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));

@@ -40,11 +40,12 @@ pub(super) async fn open(
     handshake: &Handshake,
     passage: &AllowedBy,
 ) -> Result<Option<Response>> {
-    let (place, permission) = (place(state, asked)?, Permission::of(asked, passage.grant.is_some())?);
+    let (place, permission) =
+        (reserve_socket(state, asked)?, Permission::from_request(asked, passage.grant.is_some())?);
     let Some(mut outcome) = record(state, asked, passage).await? else { return Ok(None) };
     let key = websocket::new_key(&*state.entropy);
     let mut headers = clean_headers(&asked.head.headers, asked.credential);
-    websocket::offer(&mut headers, &key);
+    websocket::add_headers(&mut headers, &key);
     let outbound = Outbound {
         credential: asked.credential,
         method: Method::Get,
@@ -62,7 +63,7 @@ pub(super) async fn open(
     let Some(switched) = answer.switched.take() else {
         return respond(asked, answer, outcome).await.map(Some);
     };
-    outcome.answered(answer.status);
+    outcome.record_head(answer.status);
     let response = match switch(handshake, &switched, &key, answer.headers) {
         Ok(response) => response,
         Err(error) => {
@@ -75,33 +76,37 @@ pub(super) async fn open(
 }
 
 /// Asks a person about a WebSocket, and opens it once it is approved.
-pub(super) async fn ask(
+pub(super) async fn require_approval(
     state: &State,
     asked: &ValidatedRequest<'_>,
     matched: &Matched,
     handshake: &Handshake,
 ) -> Result<Response> {
-    let row = decided(state, asked, matched).await?;
+    let row = wait_for_decision(state, asked, matched).await?;
     if row.state != ApprovalState::Approved {
         return agent_response::answer(state, row).await;
     }
-    let place = place(state, asked)?;
-    let permission = Permission::of(asked, true)?;
+    let place = reserve_socket(state, asked)?;
+    let permission = Permission::from_request(asked, true)?;
     let (state, handshake) = (state.clone(), handshake.clone());
     // An approval is used to its end, even if the agent disconnects.
     run_detached(async move { open_approved(&state, &handshake, &row, permission, place).await }).await
 }
 
 /// The approval of this handshake that no one has used yet, or a pending one as it stands after the wait.
-async fn decided(state: &State, asked: &ValidatedRequest<'_>, matched: &Matched) -> Result<ApprovalRow> {
+async fn wait_for_decision(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    matched: &Matched,
+) -> Result<ApprovalRow> {
     let since = state.now().minus(execute::OPENED_WITHIN);
     if let Some(row) = unopened(state, asked, since).await? {
         return Ok(row);
     }
     let pending = pause::pause(state, asked, matched, bytes::Bytes::new(), None).await?;
     let preferred = asked.control.wait.unwrap_or(state.config.entrance_wait);
-    let wait =
-        EntryPoint::of(asked.head).map_or(preferred, |entry_point| entry_point.wait(asked.control.wait));
+    let wait = EntryPoint::from_request(asked.head)
+        .map_or(preferred, |entry_point| entry_point.wait(asked.control.wait));
     agent_response::wait_until_decided(state, asked.agent, pending, wait).await
 }
 
@@ -124,7 +129,7 @@ async fn open_approved(
 ) -> Result<Response> {
     let (workspace, txn) = (row.workspace_id, row.txn_id);
     let _carried = state.work.track_in_flight(txn);
-    let in_flight = state.in_flight.enter();
+    let in_flight = state.in_flight.register();
     let Some(attempt) = execute::attempt(state, workspace, txn).await? else {
         return used(state, row).await;
     };
@@ -149,7 +154,7 @@ async fn open_approved(
     };
     execute::opened(state, &attempt, response.headers().clone()).await?;
     let mut outcome = AuditSpan::new(state, workspace, attempt.seq, attempt.started, in_flight);
-    outcome.answered(StatusCode::SWITCHING_PROTOCOLS);
+    outcome.record_head(StatusCode::SWITCHING_PROTOCOLS);
     Relay { state: state.clone(), permission, outcome, place }.start(handshake.clone(), switched);
     Ok(response)
 }
@@ -157,7 +162,7 @@ async fn open_approved(
 fn outbound<'a>(attempt: &'a ForwardAttempt, key: &str) -> Outbound<'a> {
     let cleared = &attempt.cleared;
     let mut headers = cleared.request.headers.clone();
-    websocket::offer(&mut headers, key);
+    websocket::add_headers(&mut headers, key);
     Outbound {
         credential: &cleared.credential,
         method: Method::Get,
@@ -185,13 +190,13 @@ async fn answer_now(state: &State, row: &ApprovalRow) -> Result<Response> {
 }
 
 /// A place for one more WebSocket of the agent.
-fn place(state: &State, asked: &ValidatedRequest<'_>) -> Result<SocketPlace> {
-    state.sockets.place(asked.agent.id()).map_err(|full| {
+fn reserve_socket(state: &State, asked: &ValidatedRequest<'_>) -> Result<SocketPlace> {
+    state.sockets.reserve(asked.agent.id()).map_err(|full| {
         let error = match full {
             NoPlace::Agent(max) => Error::TooManyAgentWebSockets { max },
             NoPlace::Server(max) => Error::TooManyWebSockets { max },
         };
-        records::refused(state, asked, &error);
+        records::record_refusal(state, asked, &error);
         error
     })
 }

@@ -39,7 +39,7 @@ pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
 }
 
 /// Updates the messages about a transaction with its end.
-pub(super) async fn follow(
+pub(super) async fn update_messages(
     now: UnixMillis,
     tx: &mut Tx,
     row: &ApprovalRow,

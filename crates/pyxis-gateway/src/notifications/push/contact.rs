@@ -50,7 +50,7 @@ pub fn check(contact: &str) -> Result<(), &'static str> {
 }
 
 /// The configured contact, or else the base URL if it is a valid one.
-pub(super) fn of(set: Option<&str>, base_url: &str) -> String {
+pub(super) fn choose(set: Option<&str>, base_url: &str) -> String {
     match set {
         Some(contact) => contact.to_owned(),
         None if check(base_url).is_ok() => base_url.to_owned(),
@@ -60,7 +60,7 @@ pub(super) fn of(set: Option<&str>, base_url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{NOBODY, check, of};
+    use super::{NOBODY, check, choose};
 
     #[test]
     fn a_contact_is_an_address_or_an_https_url_that_others_can_know() {
@@ -105,11 +105,14 @@ mod tests {
 
     #[test]
     fn without_a_setting_the_base_url_is_the_contact_where_it_can_be_one() {
-        assert_eq!(of(None, "https://px.example.com"), "https://px.example.com");
+        assert_eq!(choose(None, "https://px.example.com"), "https://px.example.com");
         assert_eq!(check("MAILTO:ops@example.com"), Ok(()));
-        assert_eq!(of(Some("mailto:ops@example.com"), "https://px.example.com"), "mailto:ops@example.com");
+        assert_eq!(
+            choose(Some("mailto:ops@example.com"), "https://px.example.com"),
+            "mailto:ops@example.com"
+        );
         for local in ["http://localhost:8700", "https://localhost", "https://px", "http://127.0.0.1:8700"] {
-            assert_eq!(of(None, local), NOBODY, "{local}");
+            assert_eq!(choose(None, local), NOBODY, "{local}");
         }
         assert_eq!(check(NOBODY), Ok(()));
     }

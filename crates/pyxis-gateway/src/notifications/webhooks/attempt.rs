@@ -85,7 +85,7 @@ pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) 
         Err(_) => Err(format!("no response within {} seconds", ATTEMPT_TIMEOUT.as_secs())),
     };
     let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
-    let attempt = judged(state.now(), claimed, answer, millis);
+    let attempt = evaluate_attempt(state.now(), claimed, answer, millis);
     state.metrics().attempted(attempt.status);
     if !deliveries::record(&state.store, claimed, &attempt).await? {
         tracing::debug!(delivery = %claimed.id, "another node attempted it too, or a person sent it again");
@@ -138,7 +138,7 @@ async fn read(mut body: Incoming) -> Option<String> {
 }
 
 /// New status of a delivery after an attempt. Any 2xx is a success; everything else is a failure.
-fn judged(
+fn evaluate_attempt(
     now: UnixMillis,
     claimed: &Claimed,
     answer: std::result::Result<EndpointResponse, String>,

@@ -105,7 +105,7 @@ async fn lane(state: State, workspace: WorkspaceId, webhook: WebhookId, more: Ar
         let stopping = *stop.borrow();
         if !stopping && under_way.len() <= AT_ONCE / 2 {
             let free = u32::try_from(AT_ONCE - under_way.len()).unwrap_or(1);
-            let taking = take(&state, workspace, webhook, free, &mut under_way);
+            let taking = start_deliveries(&state, workspace, webhook, free, &mut under_way);
             if let Err(error) = caught("webhooks", taking).await {
                 tracing::warn!(%webhook, %error, "cannot claim deliveries; will retry");
                 tokio::select! {
@@ -126,7 +126,7 @@ async fn lane(state: State, workspace: WorkspaceId, webhook: WebhookId, more: Ar
 }
 
 /// Claims due deliveries and starts an attempt for each.
-async fn take(
+async fn start_deliveries(
     state: &State,
     workspace: WorkspaceId,
     webhook: WebhookId,

@@ -3,7 +3,7 @@
 use super::*;
 
 /// 1 sends to 2 twice, and to 9 on two chains; 3 sends to 1; 2 sends to 9 as well. 4 is a stranger.
-fn company() -> Story {
+fn peer_story() -> Story {
     Story::new().sends(1, 2, 1).sends(1, 2, 2).sends(3, 1, 3).sends(1, 9, 4).sends(2, 9, 5).on(
         Chain::Polygon,
         Kind::Erc20,
@@ -21,7 +21,7 @@ fn checked(found: &Features, wanted: &[(&str, f32)]) {
 
 #[test]
 fn who_bridged_at_the_same_time_and_alike_is_counted() {
-    let story = company().bridged(1, 10, 100.0).bridged(2, 10, 100.0).bridged(3, 20, 100.1);
+    let story = peer_story().bridged(1, 10, 100.0).bridged(2, 10, 100.0).bridged(3, 20, 100.1);
     let found = story.bridged(4, 12, 5_000.0).look_at(1).unwrap();
     let wanted = [
         ("cohort_ten_minutes", 1.0),
@@ -36,7 +36,7 @@ fn who_bridged_at_the_same_time_and_alike_is_counted() {
 
 #[test]
 fn twins_share_a_rare_counterparty() {
-    let story = company().bridged(1, 10, 100.0).bridged(2, 11, 1_000.0).bridged(3, 20, 100.0);
+    let story = peer_story().bridged(1, 10, 100.0).bridged(2, 11, 1_000.0).bridged(3, 20, 100.0);
     let found = story.look_at(1).unwrap();
     let wanted = [
         // Only 9 is rare for 1; for 2 it is 9, and 1, with whom 2 and 3 deal: one of two.
@@ -55,7 +55,7 @@ fn twins_share_a_rare_counterparty() {
 
 #[test]
 fn transfers_with_other_users_and_their_group_are_told() {
-    let story = company().bridged(1, 10, 100.0).bridged(2, 10, 100.0).bridged(3, 20, 1_000.0);
+    let story = peer_story().bridged(1, 10, 100.0).bridged(2, 10, 100.0).bridged(3, 20, 1_000.0);
     let found = story.bridged(4, 12, 5_000.0).look_at(1).unwrap();
     let spread = 1_001.0_f32.ln() - 101.0_f32.ln();
     let wanted = [

@@ -33,7 +33,7 @@ fn parts_without_anything_in_common_are_put_together_as_if_they_were_measured_at
         event(Chain::Polygon, Kind::Nft, 7, false, 91),
     ];
     let local = of_all(&polygon);
-    let found = local.beside(&base, &popularity, Some(100 * 3600), &on_base).unwrap();
+    let found = local.with_imported_context(&base, &popularity, Some(100 * 3600), &on_base).unwrap();
     let whole = of_all(&[base, polygon].concat());
     assert_eq!(found.scopes, whole.scopes);
     for place in 0..SCOPE {
@@ -52,17 +52,17 @@ fn imported_tokens_of_a_chain_that_was_asked_do_not_count_twice() {
     let nft = |chain, party| event(chain, Kind::Nft, party, true, 1);
     let local = of_all(&[nft(Chain::Base, 1), nft(Chain::Base, 2)]);
     let asked = [nft(Chain::Base, 1), nft(Chain::Base, 2), nft(Chain::Base, 3)];
-    let found = local.beside(&asked, &popularity, None, &on_base).unwrap();
-    close(found.seen(ChainScope::Nft).unwrap()[WALLET], 3.0);
+    let found = local.with_imported_context(&asked, &popularity, None, &on_base).unwrap();
+    close(found.scope_input(ChainScope::Nft).unwrap()[WALLET], 3.0);
     // The queried chain has none: then there are none.
     let moved = [event(Chain::Base, Kind::Native, 1, true, 1), event(Chain::Base, Kind::Native, 1, true, 2)];
-    let found = local.beside(&moved, &popularity, None, &on_base).unwrap();
-    assert!(found.seen(ChainScope::Nft).is_none());
+    let found = local.with_imported_context(&moved, &popularity, None, &on_base).unwrap();
+    assert!(found.scope_input(ChainScope::Nft).is_none());
     // If both overlap, the one that saw more wins.
     let mixed =
         of_all(&[nft(Chain::Base, 1), nft(Chain::Base, 2), nft(Chain::Zksync, 3), nft(Chain::Zksync, 4)]);
-    let found = mixed.beside(&asked, &popularity, None, &on_base).unwrap();
-    close(found.seen(ChainScope::Nft).unwrap()[WALLET], 4.0);
+    let found = mixed.with_imported_context(&asked, &popularity, None, &on_base).unwrap();
+    close(found.scope_input(ChainScope::Nft).unwrap()[WALLET], 4.0);
 }
 
 #[test]
@@ -71,13 +71,13 @@ fn nothing_on_the_chains_that_were_asked_leaves_what_was_imported() {
         event(Chain::Polygon, Kind::Nft, 4, true, 80),
         event(Chain::Polygon, Kind::Nft, 5, true, 90),
     ]);
-    let found = local.beside(&[], &popularity, None, &on_base).unwrap();
+    let found = local.with_imported_context(&[], &popularity, None, &on_base).unwrap();
     assert_eq!(found.to_bytes(), local.to_bytes());
     let gone = of_all(&[
         event(Chain::Base, Kind::Native, 4, true, 80),
         event(Chain::Base, Kind::Native, 5, true, 90),
     ]);
-    assert_eq!(gone.beside(&[], &popularity, None, &on_base), None);
+    assert_eq!(gone.with_imported_context(&[], &popularity, None, &on_base), None);
 }
 
 #[test]

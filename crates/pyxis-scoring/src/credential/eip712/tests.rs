@@ -34,30 +34,30 @@ const MAIL: &str = r#"{
     }
 }"#;
 
-fn hash(text: &str) -> Result<Word, Rejection> {
+fn hash(text: &str) -> Result<AbiWord, Rejection> {
     let data = json::parse(text).unwrap();
     let types = types(data.object("types").unwrap())?;
     let primary = data.text("primaryType").unwrap();
     types.check_use(primary)?;
     let domain = hash_struct(&types, DOMAIN, data.object("domain").unwrap())?;
-    Ok(words::signing_hash(domain, hash_struct(&types, primary, data.object("message").unwrap())?))
+    Ok(abi_words::signing_hash(domain, hash_struct(&types, primary, data.object("message").unwrap())?))
 }
 
 /// Typed data with one member `x` of the given type and value; `more` is added to the types.
-fn one(kind: &str, value: &str, more: &str) -> Result<Word, Rejection> {
+fn one(kind: &str, value: &str, more: &str) -> Result<AbiWord, Rejection> {
     hash(&format!(
         r#"{{"types":{{"EIP712Domain":[],"M":[{{"name":"x","type":"{kind}"}}]{more}}},
             "domain":{{}},"primaryType":"M","message":{{"x":{value}}}}}"#
     ))
 }
 
-fn code(result: Result<Word, Rejection>) -> &'static str {
+fn code(result: Result<AbiWord, Rejection>) -> &'static str {
     result.map_or_else(|rejection| rejection.code(), |_| "fine")
 }
 
 #[test]
 fn the_example_of_the_standard_has_its_hashes() {
-    let hex = |hash: Word| hex::encode(&hash);
+    let hex = |hash: AbiWord| hex::encode(&hash);
     assert_eq!(hex(hash(MAIL).unwrap()), "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2");
     let data = json::parse(MAIL).unwrap();
     let types = types(data.object("types").unwrap()).unwrap();

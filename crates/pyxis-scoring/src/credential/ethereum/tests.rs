@@ -2,7 +2,7 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
-use pyxis_signing::eip712::{DOMAIN, words};
+use pyxis_signing::eip712::{DOMAIN, abi_words};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn hash(text: &str) -> [u8; 32] {
     let types = eip712::types(data.object("types").unwrap()).unwrap();
     let hash = |name, object| eip712::hash_struct(&types, name, object).unwrap();
     let domain = hash(DOMAIN, data.object("domain").unwrap());
-    words::signing_hash(domain, hash(data.text("primaryType").unwrap(), &document))
+    abi_words::signing_hash(domain, hash(data.text("primaryType").unwrap(), &document))
 }
 
 fn verify(text: &str) -> Result<VerifiedCredential, Rejection> {

@@ -106,7 +106,7 @@ fn a_change_is_found_where_the_form_was_met_before_as_where_it_was_not() {
 fn no_more_forms_are_remembered_than_a_few_and_none_that_is_long() {
     let form = |credential: &str| {
         let document = json::parse(credential).unwrap();
-        of(document.object("proof").unwrap().get("eip712Domain").unwrap()).unwrap()
+        lookup(document.object("proof").unwrap().get("eip712Domain").unwrap()).unwrap()
     };
     let named = |number: usize| {
         changed(&credential(1), |value| {

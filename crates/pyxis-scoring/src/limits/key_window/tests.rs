@@ -17,7 +17,7 @@ struct Window {
 /// The database's answer to a step.
 #[derive(Debug)]
 enum DatabaseAnswer {
-    Counted(Waiting, Result<Counted, StoreError>),
+    Counted(PendingAdmissions, Result<Counted, StoreError>),
     Reserved(i64, Result<Option<i64>, StoreError>),
     GaveBack(i64, Result<(), StoreError>),
 }
@@ -54,7 +54,7 @@ impl Window {
             match lane.next(at) {
                 WindowStep::Rest(until) => return Some(until),
                 WindowStep::End => return None,
-                step => self.carry_out(lane, step).unwrap().tell(lane),
+                step => self.carry_out(lane, step).unwrap().send_to(lane),
             }
         }
     }
@@ -70,9 +70,9 @@ impl DatabaseAnswer {
         }
     }
 
-    fn tell(self, lane: &mut KeyWindow) {
+    fn send_to(self, lane: &mut KeyWindow) {
         match self {
-            Self::Counted(waiting, counted) => waiting.tell(&lane.counted(counted)),
+            Self::Counted(waiting, counted) => waiting.send_results(&lane.record_count(counted)),
             Self::Reserved(requests, reserved) => lane.reserved(requests, &reserved),
             Self::GaveBack(requests, gave_back) => lane.gave_back(requests, &gave_back),
         }
@@ -88,17 +88,17 @@ fn lane_of(limit: i64) -> KeyWindow {
     KeyWindow::new(limit, *AT)
 }
 
-fn enter(lane: &mut KeyWindow) -> WindowAdmission {
-    lane.enter(NOW, *AT)
+fn admit(lane: &mut KeyWindow) -> WindowAdmission {
+    lane.admit(NOW, *AT)
 }
 
 fn waits(lane: &mut KeyWindow) -> bool {
-    matches!(enter(lane), WindowAdmission::Pending(_))
+    matches!(admit(lane), WindowAdmission::Pending(_))
 }
 
 /// The number of a request, once the database has done its work.
 fn number(lane: &mut KeyWindow, window: &mut Window, at: Instant) -> Option<i64> {
-    let place = lane.enter(NOW, at);
+    let place = lane.admit(NOW, at);
     window.work(lane, at);
     match place {
         WindowAdmission::Admitted(number) => Some(number),
@@ -135,7 +135,7 @@ fn under_load_nobody_waits_while_the_next_block_is_reserved() {
         for _ in 0..lane.block() / 2 - 1 {
             assert!(!waits(&mut lane), "half a block is left for that long");
         }
-        reserving.tell(&mut lane);
+        reserving.send_to(&mut lane);
     }
 }
 
@@ -221,7 +221,7 @@ fn a_lane_that_is_closed_gives_back_what_it_has_and_counts_exactly_who_still_com
     let gave_back = window.carry_out(&lane, step).unwrap();
     assert_eq!(window.admitted, 1001);
     assert!(waits(&mut lane));
-    gave_back.tell(&mut lane);
+    gave_back.send_to(&mut lane);
     assert_eq!(window.work(&mut lane, *AT), None);
     assert_eq!(window.admitted, 1002);
 }
@@ -262,7 +262,7 @@ fn numbers_go_on_by_one_whatever_is_reserved_given_back_and_used_by_others() {
 #[test]
 fn those_who_wait_come_in_their_order_and_nobody_overtakes_them() {
     let mut lane = lane_of(5);
-    let [mut one, mut two, mut three] = [(); 3].map(|()| match enter(&mut lane) {
+    let [mut one, mut two, mut three] = [(); 3].map(|()| match admit(&mut lane) {
         WindowAdmission::Pending(answer) => answer,
         WindowAdmission::Admitted(number) => panic!("nothing is known yet, and yet {number}"),
     });
@@ -282,7 +282,7 @@ fn a_release_that_did_not_happen_is_tried_again_after_a_while_and_can_be_spent_u
     let (mut lane, mut window) = used(1000);
     lane.close();
     let WindowStep::GiveBack { requests } = lane.next(*AT) else { panic!("something is reserved") };
-    DatabaseAnswer::GaveBack(requests, Err(StoreError::Aborted)).tell(&mut lane);
+    DatabaseAnswer::GaveBack(requests, Err(StoreError::Aborted)).send_to(&mut lane);
     assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
     assert!(!waits(&mut lane));
     assert_eq!(window.work(&mut lane, *AT + LIFE), None);
@@ -300,7 +300,7 @@ fn a_release_of_which_nobody_knows_is_not_repeated_and_admits_nobody() {
         if happened {
             window.carry_out(&lane, step);
         }
-        DatabaseAnswer::GaveBack(held, Err(unclear())).tell(&mut lane);
+        DatabaseAnswer::GaveBack(held, Err(unclear())).send_to(&mut lane);
         assert!(waits(&mut lane));
         assert_eq!(window.work(&mut lane, *AT), None);
         assert_eq!(window.admitted, 1001 + if happened { 0 } else { held });
@@ -320,7 +320,7 @@ fn a_reservation_of_which_nobody_knows_admits_nobody_and_stays_counted_if_it_hap
         if happened {
             window.carry_out(&lane, step);
         }
-        DatabaseAnswer::Reserved(requests, Err(unclear())).tell(&mut lane);
+        DatabaseAnswer::Reserved(requests, Err(unclear())).send_to(&mut lane);
         let lost = if happened { requests } else { 0 };
         assert_eq!(window.admitted, 1000 + held + lost);
         lane.close();
@@ -332,15 +332,15 @@ fn a_reservation_of_which_nobody_knows_admits_nobody_and_stays_counted_if_it_hap
 #[test]
 fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() {
     let mut lane = lane_of(FAR);
-    let WindowAdmission::Pending(mut answer) = enter(&mut lane) else { panic!("nothing is known yet") };
+    let WindowAdmission::Pending(mut answer) = admit(&mut lane) else { panic!("nothing is known yet") };
     let step = lane.next(*AT);
-    Window::default().carry_out(&lane, step).unwrap().failed(&StoreError::Aborted).tell(&mut lane);
+    Window::default().carry_out(&lane, step).unwrap().failed(&StoreError::Aborted).send_to(&mut lane);
     assert!(answer.try_recv().unwrap().is_err());
     assert!(matches!(lane.next(*AT), WindowStep::End));
 
     let (mut lane, window) = used(1000);
     let held = window.admitted - 1000;
-    DatabaseAnswer::Reserved(BLOCK, Err(StoreError::Aborted)).tell(&mut lane);
+    DatabaseAnswer::Reserved(BLOCK, Err(StoreError::Aborted)).send_to(&mut lane);
     assert_eq!((0..held).filter(|_| waits(&mut lane)).count(), 0, "what was reserved before is good");
     assert!(waits(&mut lane));
 }
@@ -348,9 +348,9 @@ fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() 
 #[test]
 fn whoever_came_during_a_statement_that_failed_hears_of_it_too() {
     let mut lane = lane_of(10);
-    let WindowAdmission::Pending(mut first) = enter(&mut lane) else { panic!("nothing is reserved") };
+    let WindowAdmission::Pending(mut first) = admit(&mut lane) else { panic!("nothing is reserved") };
     let WindowStep::Count(waiting) = lane.next(*AT) else { panic!("one waits") };
-    let WindowAdmission::Pending(mut second) = enter(&mut lane) else { panic!("nobody overtakes") };
+    let WindowAdmission::Pending(mut second) = admit(&mut lane) else { panic!("nobody overtakes") };
     assert_eq!(
         lane.also_failed(&Ok(())).len(),
         0,
@@ -358,9 +358,9 @@ fn whoever_came_during_a_statement_that_failed_hears_of_it_too() {
     );
     let failed: Result<Counted, StoreError> = Err(unclear());
     let others = lane.also_failed(&failed);
-    let failed = lane.counted(failed);
-    waiting.tell(&failed);
-    others.tell(&failed);
+    let failed = lane.record_count(failed);
+    waiting.send_results(&failed);
+    others.send_results(&failed);
     assert!(first.try_recv().unwrap().is_err() && second.try_recv().unwrap().is_err());
 }
 
@@ -368,7 +368,7 @@ fn whoever_came_during_a_statement_that_failed_hears_of_it_too() {
 fn a_count_is_of_the_time_of_the_newest_request_whatever_the_order_they_come_in() {
     let mut lane = lane_of(10);
     let later = NOW.plus(Duration::from_secs(5));
-    drop((lane.enter(later, *AT), lane.enter(NOW, *AT)));
+    drop((lane.admit(later, *AT), lane.admit(NOW, *AT)));
     assert_eq!(lane.latest(), later);
 }
 
@@ -428,7 +428,7 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
         match random(if kills { 100 } else { 90 }) {
             0..40 => {
                 for _ in 0..random(120) {
-                    match process.lane.enter(NOW, at) {
+                    match process.lane.admit(NOW, at) {
                         WindowAdmission::Admitted(number) => {
                             assert!(number <= limit);
                             let_in += 1;
@@ -445,7 +445,7 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
             },
             40..90 => {
                 if let Some(said) = process.said.take() {
-                    said.tell(&mut process.lane);
+                    said.send_to(&mut process.lane);
                 }
             }
             90..97 => {
@@ -453,7 +453,7 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
                     excess += process.unanswered();
                 }
                 if let Some(said) = process.said.take() {
-                    said.failed(&unclear()).tell(&mut process.lane);
+                    said.failed(&unclear()).send_to(&mut process.lane);
                 }
             }
             _ => {
@@ -469,7 +469,7 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
     }
     for process in &mut processes {
         if let Some(said) = process.said.take() {
-            said.tell(&mut process.lane);
+            said.send_to(&mut process.lane);
         }
         process.lane.close();
         at += LIFE;

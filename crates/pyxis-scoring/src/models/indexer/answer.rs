@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use pyxis_core::address::EvmAddress;
-use pyxis_models::reading::is_round;
+use pyxis_models::activity_reader::is_round;
 use pyxis_models::scope::Kind;
 use serde::Deserialize;
 use serde_json::Value;
@@ -134,7 +134,7 @@ enum End {
 }
 
 impl End {
-    fn of(value: &Value) -> Self {
+    fn from_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::Nobody,
             Value::String(text) if matches!(text.trim(), "" | "0x") => Self::Nobody,
@@ -157,7 +157,7 @@ fn entry(line: &Value, kind: Kind) -> Option<Option<Transfer>> {
     if matches!(text(field("isError")).as_deref(), Some("1" | "true")) {
         return Some(None);
     }
-    let (from, to) = (End::of(field("from")), End::of(field("to")));
+    let (from, to) = (End::from_value(field("from")), End::from_value(field("to")));
     let (from, to) = match (&from, &to) {
         (End::Nobody, End::Nobody) => return Some(None),
         // An odd end counts as no one if the other end is known.

@@ -3,8 +3,8 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 use pyxis_evm::abi::{self, AbiReader, Selector};
-use pyxis_evm::{Call, CallResult, Word};
-use pyxis_signing::eip712::words;
+use pyxis_evm::{AbiWord, Call, CallResult};
+use pyxis_signing::eip712::abi_words;
 
 use super::{About, Cause, Condition, Holding, Kind, SettingError, Settings, Step, data};
 use crate::address;
@@ -33,13 +33,13 @@ pub(super) const KIND: Kind = Kind {
 };
 
 enum Comparison {
-    Equals(Word),
-    AtLeast(Word),
+    Equals(AbiWord),
+    AtLeast(AbiWord),
 }
 
 enum Argument {
     Holder,
-    Value(Word),
+    Value(AbiWord),
 }
 
 struct FunctionCall {
@@ -72,7 +72,7 @@ fn read(settings: &mut Settings<'_>) -> Result<Box<dyn Condition>, SettingError>
         arguments,
         comparison,
         place: place.into(),
-        revert_is_no: settings.word("reverts", &["error", "no"])? == "no",
+        revert_is_no: settings.choice("reverts", &["error", "no"])? == "no",
     }))
 }
 
@@ -80,10 +80,10 @@ impl Condition for FunctionCall {
     fn step(&self, about: &About<'_>, answers: &[CallResult]) -> Result<Step, Cause> {
         let Some(answer) = answers.first() else {
             let word = |argument: &Argument| match argument {
-                Argument::Holder => words::address(about.address),
+                Argument::Holder => abi_words::address(about.address),
                 Argument::Value(word) => *word,
             };
-            let arguments: Vec<Word> = self.arguments.iter().map(word).collect();
+            let arguments: Vec<AbiWord> = self.arguments.iter().map(word).collect();
             return Ok(Step::Ask(vec![Call {
                 to: self.contract,
                 data: abi::call(self.selector, &arguments),
@@ -95,13 +95,13 @@ impl Condition for FunctionCall {
             let reason = reason.as_deref().unwrap_or("without a reason");
             return Ok(Step::Fails(format!("the contract reverted: {reason}")));
         }
-        let found = AbiReader::new(data(answer)?).word(self.place).ok_or(Cause::Unreadable)?;
+        let found = AbiReader::new(data(answer)?).word_at(self.place).ok_or(Cause::Unreadable)?;
         let holds = match &self.comparison {
             Comparison::Equals(wanted) => found == *wanted,
             Comparison::AtLeast(least) => found >= *least,
         };
         Ok(if holds {
-            Step::Holds(Holding::of(about.address))
+            Step::Holds(Holding::for_address(about.address))
         } else {
             Step::Fails(format!("the contract returned 0x{}", hex::encode(&found)))
         })
@@ -152,10 +152,10 @@ fn argument(kind: &str, text: &str) -> Result<Argument, SettingError> {
     match kind {
         "address" if text == HOLDER => Ok(Argument::Holder),
         "address" => address::read(text)
-            .map(|address| Argument::Value(words::address(address)))
+            .map(|address| Argument::Value(abi_words::address(address)))
             .map_err(|error| wrong(&error.to_string())),
         "bool" => match text {
-            "true" | "false" => Ok(Argument::Value(words::boolean(text == "true"))),
+            "true" | "false" => Ok(Argument::Value(abi_words::boolean(text == "true"))),
             _ => Err(wrong("write true or false")),
         },
         _ if number("uint").is_some() => {
@@ -187,9 +187,9 @@ fn is_name(name: &str) -> bool {
 }
 
 /// A value to compare with.
-fn value(text: &str) -> Option<Word> {
+fn value(text: &str) -> Option<AbiWord> {
     match text {
-        "true" | "false" => Some(words::boolean(text == "true")),
+        "true" | "false" => Some(abi_words::boolean(text == "true")),
         _ => amount::read(text),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_evm::abi::{self, Selector};
-use pyxis_evm::{Call, CallResult, Word};
-use pyxis_signing::eip712::words;
+use pyxis_evm::{AbiWord, Call, CallResult};
+use pyxis_signing::eip712::abi_words;
 
 use super::{About, Cause, Condition, Kind, SettingError, Settings, Step, balance};
 
@@ -24,8 +24,8 @@ pub(super) const KIND: Kind = Kind {
 
 struct Erc1155 {
     contract: EvmAddress,
-    token_id: Word,
-    at_least: Word,
+    token_id: AbiWord,
+    at_least: AbiWord,
 }
 
 fn read(settings: &mut Settings<'_>) -> Result<Box<dyn Condition>, SettingError> {
@@ -38,7 +38,7 @@ impl Condition for Erc1155 {
     fn step(&self, about: &About<'_>, answers: &[CallResult]) -> Result<Step, Cause> {
         match answers {
             [] => {
-                let arguments = [words::address(about.address), self.token_id];
+                let arguments = [abi_words::address(about.address), self.token_id];
                 Ok(Step::Ask(vec![Call { to: self.contract, data: abi::call(*BALANCE_OF, &arguments) }]))
             }
             [held, ..] => balance(about, held, &self.at_least),

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_evm::abi::{self, Selector};
-use pyxis_evm::{Call, CallResult, Word};
-use pyxis_signing::eip712::words;
+use pyxis_evm::{AbiWord, Call, CallResult};
+use pyxis_signing::eip712::abi_words;
 
 use super::{About, Cause, Condition, Kind, SettingError, Settings, Step, balance};
 
@@ -23,7 +23,7 @@ pub(super) const KIND: Kind = Kind {
 
 struct Erc20 {
     contract: EvmAddress,
-    at_least: Word,
+    at_least: AbiWord,
 }
 
 fn read(settings: &mut Settings<'_>) -> Result<Box<dyn Condition>, SettingError> {
@@ -41,5 +41,5 @@ impl Condition for Erc20 {
 
 /// The call for a balance, which ERC-721 has in the same form.
 pub(super) fn balance_of(contract: EvmAddress, address: EvmAddress) -> Call {
-    Call { to: contract, data: abi::call(*BALANCE_OF, &[words::address(address)]) }
+    Call { to: contract, data: abi::call(*BALANCE_OF, &[abi_words::address(address)]) }
 }

@@ -5,11 +5,13 @@ use std::sync::LazyLock;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::stamp::Nullifier;
 use pyxis_evm::abi::{self, Selector};
-use pyxis_evm::{Call, CallResult, Word};
-use pyxis_signing::eip712::words;
+use pyxis_evm::{AbiWord, Call, CallResult};
+use pyxis_signing::eip712::abi_words;
 
 use super::erc20::balance_of;
-use super::{About, Cause, Condition, Holding, Item, Kind, SettingError, Settings, Step, balance, word};
+use super::{
+    About, Cause, Condition, Holding, Item, Kind, SettingError, Settings, Step, balance, single_word,
+};
 use crate::credential::MAX_NULLIFIERS;
 use crate::own::amount;
 
@@ -33,7 +35,7 @@ pub(super) const KIND: Kind = Kind {
 /// Tokens of a collection, whichever they are.
 struct Balance {
     contract: EvmAddress,
-    at_least: Word,
+    at_least: AbiWord,
 }
 
 /// Tokens that the holder names.
@@ -44,7 +46,7 @@ struct Tokens {
 
 fn read(settings: &mut Settings<'_>) -> Result<Box<dyn Condition>, SettingError> {
     let (contract, at_least) = (settings.address("contract")?, settings.at_least()?);
-    if settings.word("dedup", &["address", "token"])? == "address" {
+    if settings.choice("dedup", &["address", "token"])? == "address" {
         return Ok(Box::new(Balance { contract, at_least }));
     }
     let count = usize::from(at_least[31]);
@@ -75,17 +77,17 @@ impl Condition for Tokens {
             return Ok(Step::Fails("no token is named".to_owned()));
         }
         if answers.is_empty() {
-            let call = |id: &Word| Call { to: self.contract, data: abi::call(*OWNER_OF, &[*id]) };
+            let call = |id: &AbiWord| Call { to: self.contract, data: abi::call(*OWNER_OF, &[*id]) };
             // Each of them is claimed, so each must be the holder's.
             return Ok(Step::Ask(about.items.iter().map(call).collect()));
         }
         let (mut nullifiers, mut fault) = (Vec::new(), None);
         for (id, answer) in about.items.iter().zip(answers) {
-            if owner(answer)? == Some(words::address(about.address)) {
+            if owner(answer)? == Some(abi_words::address(about.address)) {
                 nullifiers.push(self.nullifier(about.chain_id, id));
             } else {
-                fault =
-                    fault.or_else(|| Some(format!("the address does not own token {}", amount::shown(id))));
+                fault = fault
+                    .or_else(|| Some(format!("the address does not own token {}", amount::to_decimal(id))));
             }
         }
         Ok(match fault {
@@ -97,16 +99,16 @@ impl Condition for Tokens {
 
 impl Tokens {
     /// The token as CAIP-19 writes it.
-    fn nullifier(&self, chain_id: u64, id: &Word) -> Nullifier {
-        let text = format!("eip155:{chain_id}/erc721:{}/{}", self.contract, amount::shown(id));
+    fn nullifier(&self, chain_id: u64, id: &AbiWord) -> Nullifier {
+        let text = format!("eip155:{chain_id}/erc721:{}/{}", self.contract, amount::to_decimal(id));
         text.parse().expect("printable text")
     }
 }
 
 /// The owner of a token; `None` if there is no such token. By ERC-721 the call reverts then, with any reason.
-fn owner(answer: &CallResult) -> Result<Option<Word>, Cause> {
+fn owner(answer: &CallResult) -> Result<Option<AbiWord>, Cause> {
     match answer {
         CallResult::Reverted(_) => Ok(None),
-        other => word(other).map(Some),
+        other => single_word(other).map(Some),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::nearest::suggestion;
-use pyxis_evm::Word;
+use pyxis_evm::AbiWord;
 
 use super::{Condition, Kind};
 use crate::address;
@@ -63,7 +63,7 @@ impl<'a> Settings<'a> {
     }
 
     /// A whole number of up to 256 bits.
-    pub(super) fn amount(&self, name: &str) -> Result<Word, SettingError> {
+    pub(super) fn amount(&self, name: &str) -> Result<AbiWord, SettingError> {
         let text = self.text(name)?;
         amount::read(text).ok_or_else(|| {
             let detail = "write a whole number, or 0x and hex digits; at most 256 bits";
@@ -72,14 +72,14 @@ impl<'a> Settings<'a> {
     }
 
     /// A number of at least one; one unless it is given.
-    pub(super) fn at_least(&self) -> Result<Word, SettingError> {
+    pub(super) fn at_least(&self) -> Result<AbiWord, SettingError> {
         const NAME: &str = "at_least";
         let least = if self.optional(NAME).is_some() { self.amount(NAME)? } else { ONE };
         if least == [0; 32] { Err(SettingError::new(NAME, "must be at least 1")) } else { Ok(least) }
     }
 
     /// 32 bytes: `0x` and 64 hexadecimal digits.
-    pub(super) fn bytes32(&self, name: &str) -> Result<Word, SettingError> {
+    pub(super) fn bytes32(&self, name: &str) -> Result<AbiWord, SettingError> {
         let text = self.text(name)?;
         let bytes = text.starts_with("0x").then(|| amount::read(text)).flatten();
         bytes
@@ -88,7 +88,7 @@ impl<'a> Settings<'a> {
     }
 
     /// One of some words; the first unless it is given.
-    pub(super) fn word(&self, name: &str, words: &[&'static str]) -> Result<&'static str, SettingError> {
+    pub(super) fn choice(&self, name: &str, words: &[&'static str]) -> Result<&'static str, SettingError> {
         let Some(text) = self.optional(name) else { return Ok(words[0]) };
         words.iter().find(|word| **word == text).copied().ok_or_else(|| {
             SettingError::new(name, format!("{text:?} is unknown; write {}", words.join(" or ")))
@@ -97,7 +97,7 @@ impl<'a> Settings<'a> {
 }
 
 /// The number 1.
-const ONE: Word = {
+const ONE: AbiWord = {
     let mut word = [0; 32];
     word[31] = 1;
     word

@@ -10,7 +10,7 @@ use pyxis_store::{Store, score_jobs};
 use serde_json::json;
 
 use super::{Error, Result, find};
-use crate::jobs::rows::{Outcome, ResultRow, RowScore};
+use crate::jobs::rows::{ResultRow, RowOutcome, RowScore};
 use crate::state::State;
 use crate::tabular::{ColumnKind, TableCell, TableColumn, TableFormat, TableWriter};
 
@@ -71,7 +71,8 @@ impl Reader {
         for (number, document) in &found {
             let rows: Vec<ResultRow> = serde_json::from_str(document)
                 .map_err(|_| Error::internal(format!("chunk {number} of job {} is damaged", self.id)))?;
-            let wanted = rows.into_iter().filter(|row| !failed || !matches!(row.outcome, Outcome::Scored(_)));
+            let wanted =
+                rows.into_iter().filter(|row| !failed || !matches!(row.outcome, RowOutcome::Scored(_)));
             cells.extend(wanted.map(line));
         }
         Ok(Some((cells, next)))
@@ -107,9 +108,9 @@ fn columns() -> Vec<TableColumn> {
 fn line(row: ResultRow) -> Vec<TableCell> {
     let ResultRow { line, address, outcome } = row;
     let (status, error, score) = match outcome {
-        Outcome::Scored(score) => ("scored", None, Some(score)),
-        Outcome::Failed(why) => ("failed", Some(why), None),
-        Outcome::Invalid(why) => ("invalid", Some(why), None),
+        RowOutcome::Scored(score) => ("scored", None, Some(score)),
+        RowOutcome::Failed(why) => ("failed", Some(why), None),
+        RowOutcome::Invalid(why) => ("invalid", Some(why), None),
     };
     let line = i64::try_from(line).unwrap_or(i64::MAX);
     let mut cells = vec![
@@ -132,8 +133,8 @@ fn score_cells(score: RowScore) -> Vec<TableCell> {
         TableCell::decimal(&record.score),
         TableCell::decimal(&record.threshold),
         TableCell::Flag(record.passing_score),
-        TableCell::moment(Some(&record.last_score_timestamp)),
-        TableCell::moment(record.expiration_timestamp.as_deref()),
+        TableCell::from_time(Some(&record.last_score_timestamp)),
+        TableCell::from_time(record.expiration_timestamp.as_deref()),
         TableCell::text(record.error),
         TableCell::Text(stamps),
     ];
@@ -145,7 +146,7 @@ fn score_cells(score: RowScore) -> Vec<TableCell> {
             TableCell::Text(cluster.id.to_string()),
             TableCell::Whole(i64::try_from(cluster.users).unwrap_or(i64::MAX)),
             TableCell::Number(cluster.median_score),
-            TableCell::Text(cluster.words()),
+            TableCell::Text(cluster.describe()),
         ]),
     }
     cells

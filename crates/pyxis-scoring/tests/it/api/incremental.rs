@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use proptest::prelude::*;
 use pyxis_core::address::EvmAddress;
+use pyxis_models::activity_reader::Reader;
 use pyxis_models::bundle::Bundle;
-use pyxis_models::reading::Reader;
-use pyxis_scoring::activity::{Rebuilt, import, rebuild, renew};
+use pyxis_scoring::activity::{Rebuilt, import, rebuild, renew_claim};
 use pyxis_store::activity::{self, PartyRow, WalletRow};
 use pyxis_store::{Store, models};
 use pyxis_testkit::engines;
@@ -34,7 +34,7 @@ async fn stored(store: &Store) -> Stored {
     wallets.sort_by_key(|row| row.address);
     assert_eq!(wallets.len(), activity::digests(store).await.unwrap().len());
     let groups = models::groups(store, 0, i64::MAX).await.unwrap();
-    Stored { wallets, parties, groups, mark: activity::mark(store).await.unwrap() }
+    Stored { wallets, parties, groups, mark: activity::read_run_state(store).await.unwrap() }
 }
 
 async fn take_in(store: &Store, source: &str, text: String) {
@@ -57,7 +57,7 @@ async fn kept(scene: &Scene) -> Rebuilt {
 async fn assert_same(scene: &Scene) {
     let store = &scene.state.store;
     let found = stored(store).await;
-    renew(store, &doubting(scene).await, |_, _| ()).await.unwrap();
+    renew_claim(store, &doubting(scene).await, |_, _| ()).await.unwrap();
     assert_eq!(found, stored(store).await);
 }
 

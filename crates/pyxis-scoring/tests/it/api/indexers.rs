@@ -8,13 +8,13 @@ use std::time::Duration;
 use http::StatusCode;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::secret::SecretString;
+use pyxis_models::activity_reader::Reader;
 use pyxis_models::features::{self, Features, WALLET};
 use pyxis_models::graph::Builder;
-use pyxis_models::reading::Reader;
 use pyxis_models::scope::{Chain, ChainScope};
 use pyxis_net::{Client, ClientConfig, Guard};
-use pyxis_scoring::activity::{import, rebuild, renew};
-use pyxis_scoring::models::{Indexer, IndexerChain, Local, Source};
+use pyxis_scoring::activity::{import, rebuild, renew_claim};
+use pyxis_scoring::models::{ActivitySource, ImportedActivity, Indexer, IndexerChain};
 use pyxis_testkit::indexer::{Indexer as StandIn, IndexerFault};
 use serde_json::json;
 use url::Url;
@@ -24,13 +24,13 @@ use super::scene::{START, Scene, wallet};
 const DOWN: &str = "The source of activity does not answer. Try again later.";
 
 /// An indexer of Base that queries the stand-in; loopback is allowed if `open`.
-fn indexer(scene: &Scene, stand_in: &StandIn, key: Option<&str>, open: bool) -> Arc<dyn Source> {
+fn indexer(scene: &Scene, stand_in: &StandIn, key: Option<&str>, open: bool) -> Arc<dyn ActivitySource> {
     let allowed = if open { vec![stand_in.upstream().addr()] } else { Vec::new() };
     asking(scene, allowed, asked(Chain::Base, stand_in.url(), key))
 }
 
 /// An indexer of another chain, without a key.
-fn indexer_of(scene: &Scene, chain: Chain, stand_in: &StandIn) -> Arc<dyn Source> {
+fn indexer_of(scene: &Scene, chain: Chain, stand_in: &StandIn) -> Arc<dyn ActivitySource> {
     asking(scene, vec![stand_in.upstream().addr()], asked(chain, stand_in.url(), None))
 }
 
@@ -39,7 +39,7 @@ fn asked(chain: Chain, url: Url, key: Option<&str>) -> IndexerChain {
     IndexerChain { chain, url, api_key, per_second: 1_000_000, first_wait: Duration::from_millis(1) }
 }
 
-fn asking(scene: &Scene, allowed: Vec<SocketAddr>, chain: IndexerChain) -> Arc<dyn Source> {
+fn asking(scene: &Scene, allowed: Vec<SocketAddr>, chain: IndexerChain) -> Arc<dyn ActivitySource> {
     let net = Client::new(&ClientConfig::new(Guard::new(Vec::new(), allowed))).unwrap();
     Arc::new(Indexer::new(net, scene.state.store.clone(), vec![chain]))
 }
@@ -58,7 +58,7 @@ async fn taken_in(scene: &Scene, source: &str, text: String) {
 }
 
 /// A model's score from a node that uses activity from `source`, or imported activity.
-async fn number(scene: &Scene, source: Option<&Arc<dyn Source>>, of: EvmAddress, model: &str) -> f64 {
+async fn number(scene: &Scene, source: Option<&Arc<dyn ActivitySource>>, of: EvmAddress, model: &str) -> f64 {
     let key = scene.add_key(|key| (key.models_tier, key.models_limit) = (4, Some(10_000))).await;
     let path = format!("/v2/models/score/{of}?model={model}");
     let answer = match source {
@@ -68,7 +68,7 @@ async fn number(scene: &Scene, source: Option<&Arc<dyn Source>>, of: EvmAddress,
     answer.json()["details"]["models"][model]["score"].as_f64().unwrap()
 }
 
-async fn score(scene: &Scene, source: &Arc<dyn Source>, of: EvmAddress) -> (StatusCode, String) {
+async fn score(scene: &Scene, source: &Arc<dyn ActivitySource>, of: EvmAddress) -> (StatusCode, String) {
     let key = scene.add_key(|key| (key.models_tier, key.models_limit) = (4, Some(10_000))).await;
     let node = scene.node_asking(Arc::clone(source));
     let answer = node.get(&key, &format!("/v2/models/score/{of}?model=base")).await;
@@ -85,8 +85,8 @@ async fn every_list_and_every_page_counts() {
     stand_in.add("txlistinternal", wallet(51), wallet(1), 1_650_000_000, "1234567");
     stand_in.add("tokennfttx", wallet(1), wallet(52), 1_650_000_000, "");
     let source = indexer(&scene, &stand_in, None, true);
-    let found = source.look(wallet(1), START).await.unwrap().unwrap();
-    let seen = found.seen(ChainScope::Chain(Chain::Base)).unwrap();
+    let found = source.fetch_features(wallet(1), START).await.unwrap().unwrap();
+    let seen = found.scope_input(ChainScope::Chain(Chain::Base)).unwrap();
     // Counts sent and received, then recipients.
     assert_eq!(seen[WALLET..WALLET + 4], [2501.0, 2.0, 8.0, 2.0]);
     // Three pages of tokens, one of each other list.
@@ -111,7 +111,7 @@ async fn a_passing_trouble_is_waited_out() {
     stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
     stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
     stand_in.meets(&[IndexerFault::RateLimit, IndexerFault::Down, IndexerFault::RateLimit]);
-    let found = indexer(&scene, &stand_in, None, true).look(wallet(1), START).await.unwrap();
+    let found = indexer(&scene, &stand_in, None, true).fetch_features(wallet(1), START).await.unwrap();
     assert!(found.is_some());
     assert_eq!(stand_in.upstream().requests().len(), 7);
 }
@@ -133,7 +133,7 @@ async fn a_source_that_fails_is_502_and_never_a_score() {
     let answer = score(&scene, &indexer(&scene, &stand_in, Some("wrong"), true), wallet(1)).await;
     assert_eq!(answer, (StatusCode::BAD_GATEWAY, wrong.clone()));
     assert_eq!(stand_in.upstream().requests().len(), 1, "a wrong key stays wrong");
-    let right = indexer(&scene, &stand_in, Some("right"), true).look(wallet(1), START).await;
+    let right = indexer(&scene, &stand_in, Some("right"), true).fetch_features(wallet(1), START).await;
     assert_eq!(right.unwrap(), None);
 }
 
@@ -173,8 +173,9 @@ async fn one_odd_entry_does_not_cost_the_wallet() {
         stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
         stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
         stand_in.add_raw("txlist", wallet(1), odd.clone());
-        let found = indexer(&scene, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
-        let seen = found.seen(ChainScope::Chain(Chain::Base)).unwrap();
+        let found =
+            indexer(&scene, &stand_in, None, true).fetch_features(wallet(1), START).await.unwrap().unwrap();
+        let seen = found.scope_input(ChainScope::Chain(Chain::Base)).unwrap();
         assert_eq!(seen[WALLET..WALLET + 2].iter().sum::<f32>().to_bits(), 3.0_f32.to_bits(), "{odd}");
     }
 }
@@ -196,12 +197,13 @@ async fn who_never_sent_anything_has_no_score_wherever_that_is_known_from() {
     }
     stand_in.add("txlist", wallet(2), wallet(9), 1_600_000_002, "1");
     let source = indexer(&scene, &stand_in, None, true);
-    assert_eq!(source.look(wallet(1), START).await.unwrap(), None, "somebody sent it spam");
-    assert!(source.look(wallet(2), START).await.unwrap().is_some());
+    assert_eq!(source.fetch_features(wallet(1), START).await.unwrap(), None, "somebody sent it spam");
+    assert!(source.fetch_features(wallet(2), START).await.unwrap().is_some());
     // A wallet that acted on an imported chain has received on this one.
     let moves = format!("chain,from,to\npolygon,{0},{1}\npolygon,{0},{1}\n", wallet(1), wallet(9));
     taken_in(&scene, "aa", moves).await;
-    let again = indexer(&scene, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
+    let again =
+        indexer(&scene, &stand_in, None, true).fetch_features(wallet(1), START).await.unwrap().unwrap();
     let scopes: Vec<ChainScope> = again.scopes.iter().map(|(scope, _)| *scope).collect();
     assert_eq!(scopes, [ChainScope::Chain(Chain::Base), ChainScope::Chain(Chain::Polygon)]);
 }
@@ -223,8 +225,8 @@ async fn imported_tokens_of_a_kind_count_beside_an_indexer() {
     }
     stand_in.add("tokennfttx", own, wallet(3), 1_650_000_000, "");
     stand_in.add("tokennfttx", own, wallet(4), 1_650_000_001, "");
-    let found = indexer(&scene, &stand_in, None, true).look(own, START).await.unwrap().unwrap();
-    let seen = found.seen(ChainScope::Nft).unwrap();
+    let found = indexer(&scene, &stand_in, None, true).fetch_features(own, START).await.unwrap().unwrap();
+    let seen = found.scope_input(ChainScope::Nft).unwrap();
     // Sent and received, then recipients and senders: two here and two there.
     assert_eq!(seen[WALLET..WALLET + 4], [3.0, 1.0, 3.0, 1.0]);
 }
@@ -241,11 +243,19 @@ async fn a_known_first_bridging_is_enough_for_ethereum_with_an_indexer_too() {
     assert_eq!(beside.to_bits(), imported.to_bits());
     // One transfer is too little for a chain, but is seen.
     stand_in.add("txlist", wallet(1), wallet(2), 1_650_000_000, "1");
-    let found = indexer_of(&scene, Chain::Ethereum, &stand_in).look(wallet(1), START).await.unwrap().unwrap();
-    let seen = found.seen(ChainScope::Chain(Chain::Ethereum)).unwrap();
+    let found = indexer_of(&scene, Chain::Ethereum, &stand_in)
+        .fetch_features(wallet(1), START)
+        .await
+        .unwrap()
+        .unwrap();
+    let seen = found.scope_input(ChainScope::Chain(Chain::Ethereum)).unwrap();
     assert_eq!(seen[WALLET..WALLET + 2], [1.0, 0.0]);
-    let elsewhere = indexer(&scene, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
-    assert!(elsewhere.seen(ChainScope::Chain(Chain::Ethereum)).is_some(), "of a chain that has no indexer");
+    let elsewhere =
+        indexer(&scene, &stand_in, None, true).fetch_features(wallet(1), START).await.unwrap().unwrap();
+    assert!(
+        elsewhere.scope_input(ChainScope::Chain(Chain::Ethereum)).is_some(),
+        "of a chain that has no indexer"
+    );
 }
 
 #[tokio::test]
@@ -261,7 +271,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
     taken_in(&scene, "aa", moves).await;
     stand_in.add("txlist", own, wallet(20), 1_700_000_000, "123");
     stand_in.add("txlist", wallet(21), own, 1_700_000_000, "123");
-    let found = indexer(&scene, &stand_in, None, true).look(own, START).await.unwrap().unwrap();
+    let found = indexer(&scene, &stand_in, None, true).fetch_features(own, START).await.unwrap().unwrap();
     for (name, wanted) in [
         ("wallet_out_transfers", 4.0),
         ("wallet_in_transfers", 1.0),
@@ -275,7 +285,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
         let value = of(&found, name);
         assert!((value - wanted).abs() < 1e-6, "{name}: {value}");
     }
-    assert_eq!(found.seen(ChainScope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 2], [1.0, 1.0]);
+    assert_eq!(found.scope_input(ChainScope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 2], [1.0, 1.0]);
 }
 
 #[tokio::test]
@@ -291,7 +301,7 @@ async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_fr
     for to in [20, 20, 30] {
         stand_in.add("txlist", own, wallet(to), 1_700_000_000, "123");
     }
-    let told = indexer(&scene, &stand_in, None, true).look(own, START).await.unwrap().unwrap();
+    let told = indexer(&scene, &stand_in, None, true).fetch_features(own, START).await.unwrap().unwrap();
     assert!((of(&told, "wallet_out_popularity_max") - 8.0_f32.ln()).abs() < 1e-6, "seven others");
     let mean = of(&told, "wallet_out_popularity_mean");
     assert!((mean - 8.0_f32.ln()).abs() < 1e-6, "of the other nothing is known: {mean}");
@@ -327,11 +337,11 @@ async fn what_was_imported_and_is_damaged_is_an_error_until_it_is_computed_anew(
     scene.sql("UPDATE activity_wallets SET features = x'00'").await;
     let source = indexer(&scene, &stand_in, None, true);
     assert_eq!(score(&scene, &source, wallet(1)).await.0, StatusCode::INTERNAL_SERVER_ERROR);
-    assert!(Local::new(scene.state.store.clone()).look(wallet(1), START).await.is_err());
+    assert!(ImportedActivity::new(scene.state.store.clone()).fetch_features(wallet(1), START).await.is_err());
     let held = scene.state.models.current().await.unwrap();
     let store = &scene.state.store;
     assert_eq!(rebuild(store, &held.bundle, |_, _| ()).await.unwrap().changed, 0, "the digest is the same");
-    assert_eq!(renew(store, &held.bundle, |_, _| ()).await.unwrap().changed, 1);
+    assert_eq!(renew_claim(store, &held.bundle, |_, _| ()).await.unwrap().changed, 1);
     assert_eq!(number(&scene, None, wallet(1), "polygon").await.to_bits(), whole.to_bits());
 }
 
@@ -341,11 +351,11 @@ async fn an_indexer_that_names_a_wait_is_asked_again_after_it_unless_it_is_too_l
     stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
     stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
     stand_in.meets(&[IndexerFault::Wait(0), IndexerFault::Wait(1)]);
-    assert!(indexer(&scene, &stand_in, None, true).look(wallet(1), START).await.unwrap().is_some());
+    assert!(indexer(&scene, &stand_in, None, true).fetch_features(wallet(1), START).await.unwrap().is_some());
     assert_eq!(stand_in.upstream().requests().len(), 6);
     let patient = StandIn::start().await;
     patient.meets(&[IndexerFault::Wait(3600)]);
-    assert!(indexer(&scene, &patient, None, true).look(wallet(1), START).await.is_err());
+    assert!(indexer(&scene, &patient, None, true).fetch_features(wallet(1), START).await.is_err());
     assert_eq!(patient.upstream().requests().len(), 1, "an hour is no wait");
 }
 
@@ -355,8 +365,12 @@ async fn of_a_longer_list_the_first_ten_thousand_entries_count() {
     for number in 0..10_500 {
         stand_in.add("tokentx", wallet(1), wallet(100 + number % 7), 1_700_000_000 + number, "1");
     }
-    let found = indexer(&scene, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
-    assert_eq!(found.seen(ChainScope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 3], [10_000.0, 0.0, 7.0]);
+    let found =
+        indexer(&scene, &stand_in, None, true).fetch_features(wallet(1), START).await.unwrap().unwrap();
+    assert_eq!(
+        found.scope_input(ChainScope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 3],
+        [10_000.0, 0.0, 7.0]
+    );
     assert_eq!(stand_in.upstream().requests().len(), 13);
 }
 
@@ -366,7 +380,7 @@ async fn the_query_of_an_indexers_address_is_kept() {
     let mut url = stand_in.url();
     url.set_query(Some("chainid=8453"));
     let source = asking(&scene, vec![stand_in.upstream().addr()], asked(Chain::Base, url, Some("k")));
-    assert_eq!(source.look(wallet(1), START).await.unwrap(), None);
+    assert_eq!(source.fetch_features(wallet(1), START).await.unwrap(), None);
     let requests = stand_in.upstream().requests();
     assert_eq!(requests.len(), 4);
     for request in requests {

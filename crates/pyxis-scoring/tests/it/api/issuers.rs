@@ -149,7 +149,8 @@ async fn a_removal_is_answered_once_nobody_stores_what_the_issuer_signed_on_post
     let scene = Scene::start(TestDatabase::postgres("issuer_goes").await).await;
     let mut storing = scene.state.store.begin().await.unwrap();
     let did = scene.issuer.did();
-    let held = issuers::hold(&mut storing, scene.workspace, std::slice::from_ref(&did)).await.unwrap();
+    let held =
+        issuers::lock_trusted(&mut storing, scene.workspace, std::slice::from_ref(&did)).await.unwrap();
     assert_eq!(held, std::slice::from_ref(&did));
     let (state, actor) = (scene.state.clone(), Actor::cli(scene.workspace));
     let removing = tokio::spawn(async move { service::issuers::remove(&state.audited, &actor, &did).await });

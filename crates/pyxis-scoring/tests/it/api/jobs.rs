@@ -13,7 +13,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::jobs::{self, JobEnd};
-use pyxis_scoring::models::{FeaturesFuture, Source, SourceError};
+use pyxis_scoring::models::{ActivitySource, FeaturesFuture, SourceError};
 use pyxis_scoring::service::clusters::{self, ClusterFormat};
 use pyxis_scoring::service::population::{self, Population};
 use pyxis_scoring::service::score_jobs::{self, CreateError, Rows, ScoreJobRow, ScoreJobState, UploadError};
@@ -69,8 +69,8 @@ struct Flaky {
     asked: Mutex<Vec<EvmAddress>>,
 }
 
-impl Source for Flaky {
-    fn look(&self, address: EvmAddress, _: UnixMillis) -> FeaturesFuture<'_> {
+impl ActivitySource for Flaky {
+    fn fetch_features(&self, address: EvmAddress, _: UnixMillis) -> FeaturesFuture<'_> {
         self.asked.lock().unwrap().push(address);
         let fails = self.fails.load(Ordering::Relaxed) && address != wallet(1);
         Box::pin(async move {
@@ -215,7 +215,7 @@ engines! {
         scene.on_day(2);
         scene.verify(wallet(2), "A", "a:2", 30).await;
         read(2).await;
-        let of = async |at| Population::of(&scene.state, &actor(&scene), scorer, at).await.unwrap();
+        let of = async |at| Population::load(&scene.state, &actor(&scene), scorer, at).await.unwrap();
         let now = population::summary(&of(None).await).await.unwrap();
         assert_eq!((now.addresses, now.passing, now.outdated), (2, 2, 0));
         let shares: Vec<_> = now.stamps.iter().map(|share| (&*share.name, share.addresses, share.passing)).collect();
@@ -229,7 +229,7 @@ engines! {
         let pieces = population::export(&scene.state, &actor(&scene), of(None).await, TableFormat::Csv).await;
         let lines = Box::pin(lines(pieces.unwrap())).await;
         assert!(lines[2].starts_with(&format!("{},2.5,1,true,", wallet(2))), "{lines:?}");
-        let future = Population::of(&scene.state, &actor(&scene), scorer, Some(day(9))).await;
+        let future = Population::load(&scene.state, &actor(&scene), scorer, Some(day(9))).await;
         assert!(matches!(future, Err(Error::InvalidField { .. })));
     }
 
@@ -240,7 +240,7 @@ engines! {
             id: EvmAddress([id; 20]),
             size: 3,
             median_score: 2.5,
-            shared_funder: Some(pyxis_models::clusters::Shared { address: EvmAddress([9; 20]), members: 2, who: vec![0, 1] }),
+            shared_funder: Some(pyxis_models::clusters::SharedCounterparty { address: EvmAddress([9; 20]), members: 2, who: vec![0, 1] }),
             shared_sink: None,
             same_day: 2,
             transfers_within: 1,

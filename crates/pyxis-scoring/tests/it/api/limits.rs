@@ -115,7 +115,7 @@ engines! {
                 admitted += i64::from(task.await.unwrap() == StatusCode::OK);
             }
             for node in &nodes {
-                node.state.settled().await;
+                node.state.flush().await;
             }
             admitted
         };

@@ -5,10 +5,10 @@ use std::io::Read;
 
 use http::{Method, StatusCode};
 use pyxis_core::address::EvmAddress;
-use pyxis_models::reading::Reader;
+use pyxis_models::activity_reader::Reader;
 use pyxis_models::scope::Model;
 use pyxis_scoring::activity::{import, lags, rebuild};
-use pyxis_scoring::models::{Local, Source};
+use pyxis_scoring::models::{ActivitySource, ImportedActivity};
 use pyxis_store::usage::{self, Surface};
 use pyxis_store::{activity, models};
 use pyxis_testkit::engines;
@@ -173,7 +173,7 @@ engines! {
         assert!(!answer.header("retry-after").is_empty());
         // The Stamps endpoints are unaffected.
         assert_eq!(get(scene, &key, "/v2/stamps/metadata").await.status, StatusCode::OK);
-        scene.state.settled().await;
+        scene.state.flush().await;
         let (from, to) = (START, pyxis_core::clock::UnixMillis(START.0 + 1));
         let windows = usage::windows(&scene.state.store, scene.workspace, row.id, from, to).await.unwrap();
         let counted: Vec<_> = windows.iter().map(|row| (row.surface, row.admitted, row.refused)).collect();
@@ -218,14 +218,14 @@ engines! {
         let held = scene.state.models.current().await.unwrap();
         let again = rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
         assert_eq!((again.changed, again.removed), (0, 0));
-        let before = Local::new(store.clone()).look(wallet(40), START).await.unwrap();
+        let before = ImportedActivity::new(store.clone()).fetch_features(wallet(40), START).await.unwrap();
         assert_eq!(before, None);
         let more = format!("chain,from,to\npolygon,{},{}\nbroken\n", wallet(40), wallet(41));
         let done = import(store, "bb", "more.csv", reader(more.clone()), START, |_| ()).await.unwrap();
         assert_eq!((done.accepted, done.rejected, done.rejects.first().map(|(line, _)| *line)), (1, 1, Some(3)));
         let done = rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
         assert_eq!(done.changed, 1);
-        assert!(Local::new(store.clone()).look(wallet(40), START).await.unwrap().is_some());
+        assert!(ImportedActivity::new(store.clone()).fetch_features(wallet(40), START).await.unwrap().is_some());
         let known = import(store, "bb", "more.csv", reader(more), START, |_| ()).await.unwrap();
         assert!(!known.new);
     }
@@ -251,8 +251,8 @@ engines! {
         let key = key(scene).await;
         let held = scene.state.models.current().await.unwrap();
         for number in 1..30 {
-            let found = Local::new(scene.state.store.clone()).look(wallet(number), START).await.unwrap().unwrap();
-            let computed = held.bundle.scores(&found).unwrap().of(Model::Aggregate).unwrap();
+            let found = ImportedActivity::new(scene.state.store.clone()).fetch_features(wallet(number), START).await.unwrap().unwrap();
+            let computed = held.bundle.scores(&found).unwrap().get(Model::Aggregate).unwrap();
             for _ in 0..2 {
                 let served = score(&get(scene, &key, &path(wallet(number), "")).await, "aggregate");
                 assert!((served - computed).abs() < f64::EPSILON);

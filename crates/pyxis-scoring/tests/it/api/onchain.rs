@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
-use pyxis_evm::{Chain, Settings, Word, abi};
+use pyxis_evm::{AbiWord, Chain, Settings, abi};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring::service::onchain_stamps::{self, ConditionInput};
 use pyxis_scoring::service::own_stamps::OwnStampInput;
 use pyxis_scoring::service::{Error, Result};
 use pyxis_scoring::{CheckScope, EvmNetwork, RecheckCount, recheck_stamps};
-use pyxis_signing::eip712::words;
+use pyxis_signing::eip712::abi_words;
 use pyxis_testkit::anvil::{Anvil, compile};
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::own_stamps::{actor, points, word};
 use super::scene::{Node, Scene, request, send, wallet};
 
-const SCHEMA: Word = [0x5c; 32];
+const SCHEMA: AbiWord = [0x5c; 32];
 /// Time after which everything is checked again.
 const LATER: Duration = Duration::from_mins(31);
 
@@ -34,12 +34,12 @@ struct World<'s> {
     scorer: ScorerId,
 }
 
-fn number(number: u64) -> Word {
-    words::number(number)
+fn number(number: u64) -> AbiWord {
+    abi_words::number(number)
 }
 
-fn who(number: u64) -> Word {
-    words::address(wallet(number))
+fn who(number: u64) -> AbiWord {
+    abi_words::address(wallet(number))
 }
 
 impl<'s> World<'s> {
@@ -62,7 +62,7 @@ impl<'s> World<'s> {
         Self { scene, anvil, contract, node, scorer }
     }
 
-    async fn set(&self, function: &str, arguments: &[Word]) {
+    async fn set(&self, function: &str, arguments: &[AbiWord]) {
         self.anvil.send(self.contract, &abi::call(abi::selector(function), arguments)).await;
         // The newest block is remembered for a second.
         self.scene.clock.advance(Duration::from_secs(2));

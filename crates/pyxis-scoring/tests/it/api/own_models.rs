@@ -111,7 +111,7 @@ engines! {
         for number in 0..1_100 {
             writeln!(many, "polygon,{},{}", wallet(50), wallet(60 + number)).unwrap();
         }
-        let reader = pyxis_models::reading::Reader::new(Box::new(std::io::Cursor::new(many.into_bytes()))).unwrap();
+        let reader = pyxis_models::activity_reader::Reader::new(Box::new(std::io::Cursor::new(many.into_bytes()))).unwrap();
         let store = &scene.state.store;
         pyxis_scoring::activity::import(store, "cc", "many.csv", reader, START, |_| ()).await.unwrap();
         let plain = pyxis_models::built_in().unwrap();

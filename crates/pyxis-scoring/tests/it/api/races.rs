@@ -33,7 +33,7 @@ fn batch(scene: &Scene, credentials: Vec<(u64, String)>) -> Batch {
     let verified = credentials
         .into_iter()
         .map(|(number, text)| parse_and_verify(&text, wallet(number), now, |_| true).unwrap());
-    Batch::of(scene.workspace, verified.collect(), now)
+    Batch::prepare(scene.workspace, verified.collect(), now)
 }
 
 /// Stores a block as an import does.

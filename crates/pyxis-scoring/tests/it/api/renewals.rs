@@ -20,7 +20,7 @@ async fn import(scene: &Scene, credentials: &[(u64, String)]) -> Vec<IngestOutco
         .iter()
         .map(|(number, text)| parse_and_verify(text, wallet(*number), now, |_| true).unwrap())
         .collect();
-    let batch = Batch::of(scene.workspace, verified, now);
+    let batch = Batch::prepare(scene.workspace, verified, now);
     let (outcomes, committing) = ingest_many(&scene.state.books, batch, now).await.unwrap();
     committing.await.unwrap();
     outcomes

@@ -16,7 +16,7 @@ use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_scoring::contract_wallets::ContractWallets;
 use pyxis_scoring::engine::{Revocation, revoke};
-use pyxis_scoring::models::Source;
+use pyxis_scoring::models::ActivitySource;
 use pyxis_scoring::signed::SignerConfig;
 use pyxis_scoring::{Config, EvmNetworks, Parts, State};
 use pyxis_store::Store;
@@ -100,7 +100,7 @@ impl Scene {
     }
 
     /// Another process, with a different activity source.
-    pub(crate) fn node_asking(&self, source: Arc<dyn Source>) -> Node {
+    pub(crate) fn node_asking(&self, source: Arc<dyn ActivitySource>) -> Node {
         Self::node_with(Parts { store: self.reopen(), activity: Some(source), ..self.parts() })
     }
 

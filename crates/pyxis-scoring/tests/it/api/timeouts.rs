@@ -49,7 +49,7 @@ fn plain(scorer: ScorerId) -> Vec<Asked> {
 /// The service that answers them.
 fn past_the_router(state: State) -> Router {
     Router::new().fallback(async move |request: Request<Body>| {
-        let asked = FastPathScore::of(&request).expect("a plain request");
+        let asked = FastPathScore::from_request(&request).expect("a plain request");
         asked.answer(&state, request.headers()).await
     })
 }
@@ -93,7 +93,7 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
     scene.verify(wallet(1), "A", "n:1", 9).await;
     let node = scene.node(impatient());
     let path = scene.database.file().unwrap();
-    let held = pyxis_testkit::sqlite::hold(&path);
+    let held = pyxis_testkit::sqlite::lock_writes(&path);
     let routed = reads(scorer).into_iter().chain(writes_and_earlier_paths(&scene, scorer));
     let plain = plain(scorer).into_iter().map(|asked| (past_the_router(node.state.clone()), asked));
     let mut asking = Vec::new();

@@ -64,7 +64,7 @@ engines! {
             let text = scene.credential(wallet(number), "B", &format!("b:{number}"), 9);
             parse_and_verify(&text, wallet(number), open.now(), |_| true).unwrap()
         };
-        let batch = Batch::of(scene.workspace, vec![verified(1), verified(2)], open.now());
+        let batch = Batch::prepare(scene.workspace, vec![verified(1), verified(2)], open.now());
         let (_, committing) = engine::ingest_many(&open.books, batch, open.now()).await.unwrap();
         committing.await.unwrap();
         let third = verified(3);

@@ -96,11 +96,11 @@ impl Connect for PostgresConnector {
 /// A configuration for each host.
 fn hosts(config: &Config, limits: Limits) -> Vec<Config> {
     let count = config.get_hosts().len().max(config.get_hostaddrs().len());
-    (0..count).map(|index| at(config, index, limits)).collect()
+    (0..count).map(|index| config_for_host(config, index, limits)).collect()
 }
 
 /// The configuration for one host, with limits where the URL sets none.
-fn at(config: &Config, index: usize, limits: Limits) -> Config {
+fn config_for_host(config: &Config, index: usize, limits: Limits) -> Config {
     let mut one = Config::new();
     match config.get_hosts().get(index) {
         Some(Host::Tcp(name)) => drop(one.host(name)),

@@ -102,7 +102,7 @@ pub(super) async fn end(client: &Object, server: &Server, closing: Closing) -> b
         return ended.is_ok();
     }
     if closing == Closing::Commit {
-        server.lost(started);
+        server.record_unanswered(started);
         return false;
     }
     match timeout(server.limits.connect, client.cancel_token().cancel_query(server.tls.clone())).await {
@@ -110,15 +110,15 @@ pub(super) async fn end(client: &Object, server: &Server, closing: Closing) -> b
         Ok(Ok(())) => {
             let response = timeout(PROMPT.min(server.limits.connect), client.batch_execute("")).await;
             if response.is_err() {
-                server.lost(started);
+                server.record_unanswered(started);
             }
         }
         Ok(Err(error)) => {
-            server.lost(started);
+            server.record_unanswered(started);
             tracing::warn!(%error, "an abandoned statement keeps running");
         }
         Err(_) => {
-            server.lost(started);
+            server.record_unanswered(started);
             tracing::warn!("an abandoned statement keeps running: no connection to cancel it");
         }
     }

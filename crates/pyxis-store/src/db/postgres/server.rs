@@ -1,8 +1,8 @@
 //! Waiting for the server's answers, and remembering when it gave none.
 //!
-//! A server that is frozen, or whose machine vanished, enforces no limit of its own. So every wait has a limit on this
-//! side too. Whatever was connected before an answer failed to arrive is then not used again: otherwise each caller in
-//! turn would wait for the next dead connection.
+//! A server that is frozen, or whose machine vanished, enforces no limit of its own. So every wait has a limit on
+//! this side too. Whatever was connected before an answer failed to arrive is then not used again. Otherwise each
+//! caller in turn would wait for the next dead connection.
 
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ impl Server {
         // By reference: each layer that owns the work would double its size.
         let outcome = self.in_time(pin!(work)).await;
         match &outcome {
-            Err(error) if is_gone(error) => self.lost(started),
+            Err(error) if is_gone(error) => self.record_unanswered(started),
             _ => self.set_answering(true),
         }
         outcome
@@ -85,7 +85,7 @@ impl Server {
     }
 
     /// Notes that something sent at `since` got no answer.
-    pub(super) fn lost(&self, since: Instant) {
+    pub(super) fn record_unanswered(&self, since: Instant) {
         self.set_answering(false);
         let mut before = self.suspect_before.lock().unwrap_or_else(PoisonError::into_inner);
         *before = (*before).max(Some(since.into_std()));
@@ -127,8 +127,8 @@ impl Server {
     }
 }
 
-/// True if the connection is useless, and so probably all others: silence, a broken connection, a server that ends or
-/// starts, or one that became a standby.
+/// True if the connection is useless, and so probably all others. Signs are silence, a broken connection, a server
+/// that ends or starts, or one that became a standby.
 fn is_gone(error: &StoreError) -> bool {
     const GONE: [&SqlState; 4] = [
         &SqlState::ADMIN_SHUTDOWN,

@@ -52,7 +52,7 @@ impl PipelinedPool {
         let run = async {
             let client = self.client(lane).await?;
             used = Some(Arc::clone(&client));
-            let turn = Turn { client: Some(client), server: &self.server };
+            let turn = PipelinedRead { client: Some(client), server: &self.server };
             let outcome = read(turn.client()?).await;
             turn.end();
             outcome
@@ -82,13 +82,13 @@ impl PipelinedPool {
 
 /// One read on a shared connection. If dropped before [`Turn::end`], it cancels the statement on the server, so that a
 /// read waiting for a lock does not delay those behind it.
-struct Turn<'a> {
+struct PipelinedRead<'a> {
     /// `None` once the response has arrived.
     client: Option<Arc<Object>>,
     server: &'a Arc<Server>,
 }
 
-impl Turn<'_> {
+impl PipelinedRead<'_> {
     fn client(&self) -> Result<&Object, StoreError> {
         self.client.as_deref().ok_or(StoreError::Aborted)
     }
@@ -99,7 +99,7 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for PipelinedRead<'_> {
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
         let server = Arc::clone(self.server);

@@ -10,14 +10,14 @@ const CREDENTIAL: &str =
 fn a_credential_comes_out_as_it_went_in() {
     let long = CREDENTIAL.repeat(64 * 1024 / CREDENTIAL.len());
     for credential in ["", "{}", CREDENTIAL, &long, &FORMS.replace('\n', " \r\n\t"), "\u{10ffff}\u{0}"] {
-        assert_eq!(Packed::of(credential).unpack().as_deref(), Some(credential));
+        assert_eq!(Packed::pack(credential).unpack().as_deref(), Some(credential));
     }
 }
 
 #[test]
 fn of_what_all_have_in_common_little_is_stored() {
     for form in FORMS.lines() {
-        let packed = Packed::of(form).0.len();
+        let packed = Packed::pack(form).0.len();
         assert!(packed * 6 < form.len(), "{packed} bytes: {form}");
     }
 }
@@ -35,7 +35,7 @@ fn what_packed_credentials_refer_to_is_still_what_it_was() {
 
 #[test]
 fn what_is_damaged_is_none_and_nothing_is_allocated_for_a_size_that_cannot_be() {
-    let good = Packed::of(CREDENTIAL).0;
+    let good = Packed::pack(CREDENTIAL).0;
     let changed = |at: usize, byte: u8| {
         let mut bytes = good.clone();
         bytes[at] = byte;
@@ -56,7 +56,7 @@ fn what_is_damaged_is_none_and_nothing_is_allocated_for_a_size_that_cannot_be() 
 #[test]
 fn no_damage_makes_it_panic_or_allocate_more_than_a_credential() {
     for form in FORMS.lines().chain([CREDENTIAL]) {
-        let good = Packed::of(form).0;
+        let good = Packed::pack(form).0;
         for at in 0..good.len() {
             for byte in [0, 255, good[at] ^ 1, good[at] ^ 16, good[at] ^ 128] {
                 let mut bytes = good.clone();

@@ -8,10 +8,12 @@ const FIX: &str = "check PX_PUSH_CONTACT and this server's clock; then subscribe
 
 /// One finding for each browser that is not notified.
 pub(super) async fn examine(store: &Store) -> Vec<Finding> {
-    refused(store).await.unwrap_or_else(|error| vec![Finding::bad("browsers", error, "check the database")])
+    refused_subscriptions(store)
+        .await
+        .unwrap_or_else(|error| vec![Finding::bad("browsers", error, "check the database")])
 }
 
-async fn refused(store: &Store) -> Result<Vec<Finding>, StoreError> {
+async fn refused_subscriptions(store: &Store) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     for workspace in workspaces::list(store).await? {
         for row in push::list_refused(store, workspace.id).await? {

@@ -39,7 +39,7 @@ fn counted_here(network: &Network, clocks: &Result<Vec<ClockRow>, StoreError>) -
     };
     let sources = network.sources().join(" and ");
     let clock = clocks.iter().find(|clock| clock.network == network.name);
-    let told = match clock.map(|clock| block_height::counted(clock, SystemClock.now())) {
+    let told = match clock.map(|clock| block_height::newest_block(clock, SystemClock.now())) {
         Some(block) => format!("{sources}, block {} counted here", block.height),
         None => format!("{sources}, no block requested yet"),
     };

@@ -11,7 +11,7 @@ use crate::signed_head;
 const CHANGED: &str = "the database was changed outside Pyxis; compare it with a backup";
 
 /// The finding for a database that is not here anymore.
-pub(super) fn lost(error: &anyhow::Error) -> Finding {
+pub(super) fn missing_database(error: &anyhow::Error) -> Finding {
     Finding::bad("database", format!("{error:#}"), "do not run pyxis bootstrap before you have looked for it")
 }
 
@@ -52,7 +52,7 @@ async fn head(config: &Config, store: &Store, keys: &AuditKeys) -> Finding {
         Err(error) => return Finding::bad(part, format!("{error:#}"), signed_head::ADVICE),
     };
     let found: Result<_, StoreError> = audit::find_head(store, keys, &head).await;
-    match found.map(|found| signed_head::told(found, &head)) {
+    match found.map(|found| signed_head::describe_match(found, &head)) {
         Ok(None) => Finding::good(part).detail(format!("names record {}, which is here", head.seq)),
         Ok(Some(missing)) => Finding::bad(part, missing, signed_head::ADVICE),
         Err(error) => Finding::bad(part, error, "check the database"),

@@ -19,9 +19,9 @@ pub(super) struct LockedFiles {
 }
 
 impl LockedFiles {
-    pub(super) fn of(wanted: &Import) -> Result<Self> {
+    pub(super) fn open(wanted: &Import) -> Result<Self> {
         let path = (wanted.file != Path::new("-")).then(|| wanted.file.clone());
-        let beside = || beside(path.as_deref().unwrap_or(Path::new("stamps")), ".rejects.jsonl");
+        let beside = || with_suffix(path.as_deref().unwrap_or(Path::new("stamps")), ".rejects.jsonl");
         let rejects = wanted.rejects.clone().unwrap_or_else(beside);
         let source = path.as_deref().unwrap_or(Path::new("/dev/stdin"));
         ensure!(
@@ -50,7 +50,7 @@ impl LockedFiles {
 }
 
 /// A path next to `path`, with `end` appended to the name.
-pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(end);
     path.into()
@@ -109,7 +109,7 @@ impl Rejects {
     }
 
     /// Truncates it to the import's checkpoint; never extends it.
-    pub(super) fn cut(&mut self, keep: u64) -> Result<()> {
+    pub(super) fn truncate(&mut self, keep: u64) -> Result<()> {
         if self.length > keep {
             self.file.set_len(keep).with_context(|| format!("cannot write {}", self.path.display()))?;
         }

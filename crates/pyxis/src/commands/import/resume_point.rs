@@ -12,7 +12,7 @@ use pyxis_scoring::import::ImportProgress;
 use pyxis_store::{Store, stamps};
 use serde::{Deserialize, Serialize};
 
-use super::locked_files::{LockedFiles, Rejects, beside};
+use super::locked_files::{LockedFiles, Rejects, with_suffix};
 
 /// Bytes at either end of the imported part that identify the file.
 const MARK: u64 = 1024;
@@ -31,7 +31,7 @@ pub(super) struct Note<'a> {
 #[derive(Deserialize, Serialize)]
 struct Checkpoint {
     progress: ImportProgress,
-    /// Hash of the part imported by then ([`mark`]).
+    /// Hash of the part imported by then ([`file_fingerprint`]).
     #[serde(default)]
     mark: String,
     /// Workspace that the Stamps were stored in.
@@ -45,14 +45,18 @@ struct Checkpoint {
 
 impl<'a> Note<'a> {
     /// `None` for standard input.
-    pub(super) fn beside(place: &'a LockedFiles, rejects: &Rejects, workspace: WorkspaceId) -> Option<Self> {
+    pub(super) fn for_input(
+        place: &'a LockedFiles,
+        rejects: &Rejects,
+        workspace: WorkspaceId,
+    ) -> Option<Self> {
         let (path, file) = place.file.as_ref()?;
-        let path = beside(path, ".import.json");
+        let path = with_suffix(path, ".import.json");
         Some(Self { path, file, workspace, rejects: (rejects.name(), rejects.length) })
     }
 
     /// Progress of an earlier run, and the length of its rejects, if this run can resume there.
-    pub(super) async fn left(&self, store: &Store) -> Result<Option<(ImportProgress, u64)>> {
+    pub(super) async fn load_progress(&self, store: &Store) -> Result<Option<(ImportProgress, u64)>> {
         if !self.path.exists() {
             return Ok(None);
         }
@@ -74,7 +78,7 @@ impl<'a> Note<'a> {
     /// Reason that an import cannot resume an interrupted one.
     async fn obstacle(&self, left: &Checkpoint, store: &Store) -> Option<&'static str> {
         let (rejects, length) = &self.rejects;
-        if !mark(self.file, left.progress.bytes).is_ok_and(|found| found == left.mark) {
+        if !file_fingerprint(self.file, left.progress.bytes).is_ok_and(|found| found == left.mark) {
             return Some("the interrupted import was of another file");
         }
         if left.workspace != Some(self.workspace) {
@@ -92,9 +96,9 @@ impl<'a> Note<'a> {
     }
 
     /// Replaces the checkpoint in one step, so that it is never half written.
-    pub(super) fn keep(&self, progress: &ImportProgress, rejects_bytes: u64) -> Result<()> {
+    pub(super) fn save(&self, progress: &ImportProgress, rejects_bytes: u64) -> Result<()> {
         let new = self.path.with_extension("json.new");
-        let mark = mark(self.file, progress.bytes)?;
+        let mark = file_fingerprint(self.file, progress.bytes)?;
         let (rejects, workspace) = (self.rejects.0.clone(), Some(self.workspace));
         let checkpoint = Checkpoint { progress: *progress, mark, workspace, rejects, rejects_bytes };
         fs::write(&new, serde_json::to_vec(&checkpoint)?)?;
@@ -110,7 +114,7 @@ impl<'a> Note<'a> {
 
 /// A hash of the first and the last bytes of the first `bytes` bytes of a file. It is cheap for any length, and another
 /// file hardly has the same credentials at both ends. Fails if the file is shorter.
-fn mark(file: &File, bytes: u64) -> io::Result<String> {
+fn file_fingerprint(file: &File, bytes: u64) -> io::Result<String> {
     let mut ends = vec![0; usize::try_from(2 * MARK.min(bytes)).map_err(io::Error::other)?];
     let half = ends.len() / 2;
     let (first, last) = ends.split_at_mut(half);

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::entries::NAMED;
+use pyxis_models::activity_reader::{self, Reader};
 use pyxis_models::graph::{Builder, Graph};
-use pyxis_models::reading::{self, Reader};
 use pyxis_scoring::activity;
 
 use crate::app::App;
 
 pub(super) fn labels(path: &Path) -> Result<Vec<(EvmAddress, bool)>> {
     let context = || format!("cannot read {}", path.display());
-    reading::labels(reading::open(path).with_context(context)?).with_context(context)
+    activity_reader::labels(activity_reader::open(path).with_context(context)?).with_context(context)
 }
 
 /// The activity in files, or the imported one.

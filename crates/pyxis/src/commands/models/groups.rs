@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use pyxis_models::clusters::{Group, Shared};
+use pyxis_models::clusters::{Group, SharedCounterparty};
 use pyxis_models::plot;
 use pyxis_scoring::service::clusters::{self, ClusterFormat};
 use pyxis_store::models;
@@ -17,7 +17,7 @@ use crate::commands::{out, streamed};
 pub(super) async fn export(app: &App, as_json: bool, format: ClusterFormat, file: &Path) -> Result<()> {
     let pieces = clusters::export(app.store.clone(), format)?;
     let bytes = streamed::write(pieces, file).await?;
-    streamed::tell(as_json, file, bytes);
+    streamed::print_result(as_json, file, bytes);
     Ok(())
 }
 
@@ -52,8 +52,8 @@ pub(super) async fn run(app: &App, as_json: bool, limit: i64, plots: Option<&Pat
 }
 
 fn row(group: &Group, with_members: bool) -> Value {
-    let address = |shared: &Option<Shared>| shared.as_ref().map(|shared| shared.address);
-    let members = |shared: &Option<Shared>| shared.as_ref().map(|shared| shared.members);
+    let address = |shared: &Option<SharedCounterparty>| shared.as_ref().map(|shared| shared.address);
+    let members = |shared: &Option<SharedCounterparty>| shared.as_ref().map(|shared| shared.members);
     let mut row = json!({
         "group": group.id,
         "users": group.size,

@@ -69,7 +69,7 @@ pub(super) async fn add(app: &App, as_json: bool, wanted: &Add) -> Result<()> {
         let labels = data::labels(labels)?;
         let graph = data::graph(app, &wanted.activity).await?;
         custom = tokio::task::spawn_blocking(move || {
-            let rows = dataset::rows(&graph, &PeerIndex::of(&graph), &labels);
+            let rows = dataset::rows(&graph, &PeerIndex::build(&graph), &labels);
             custom.judge(&rows).map(|()| custom)
         })
         .await??;
@@ -84,13 +84,13 @@ pub(super) async fn add(app: &App, as_json: bool, wanted: &Add) -> Result<()> {
         out::json(&json!({ "revision": revision, "custom": custom.card }));
         return Ok(());
     }
-    tell(&custom);
+    print_card(&custom);
     out::line(format_args!("in force as revision {revision}"));
     Ok(())
 }
 
 /// Prints a card in words.
-pub(super) fn tell(custom: &Custom) {
+pub(super) fn print_card(custom: &Custom) {
     let card = &custom.card;
     out::line(format_args!("custom model {:?} replaces {} since {}", card.name, card.model, card.added_at));
     if let Some(words) = &card.description {
@@ -163,7 +163,7 @@ async fn write(app: &App, model: Model, addresses: &Path, path: &Path, names: &[
     for some in addresses.chunks(TOGETHER) {
         for row in activity::wallets(&app.store, some).await? {
             let found = pyxis_scoring::models::read(row.address, &row.features)?;
-            let Some(seen) = custom::seen(model, &found) else { continue };
+            let Some(seen) = custom::model_input(model, &found) else { continue };
             let cell = |number: &f32| if number.is_nan() { String::new() } else { number.to_string() };
             writeln!(file, "{},{}", row.address, seen.iter().map(cell).collect::<Vec<_>>().join(","))?;
             written += 1;

@@ -83,7 +83,7 @@ pub(super) fn as_is(
     labels: &[(EvmAddress, bool)],
     bundle: &Bundle,
 ) -> Result<Vec<(String, Quality)>> {
-    let rows = dataset::rows(graph, &PeerIndex::of(graph), labels);
+    let rows = dataset::rows(graph, &PeerIndex::build(graph), labels);
     let mut scores: Vec<Scores> = Vec::with_capacity(rows.len());
     for row in &rows {
         scores.push(row.features.as_ref().map(|found| bundle.scores(found)).transpose()?.unwrap_or_default());

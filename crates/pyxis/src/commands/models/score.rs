@@ -10,8 +10,8 @@ use indicatif::ProgressBar;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entries::BadEntries;
+use pyxis_models::activity_reader;
 use pyxis_models::bundle::{Bundle, Scores};
-use pyxis_models::reading;
 use pyxis_models::scope::Model;
 use pyxis_scoring::State;
 use pyxis_scoring::address::{self, WrongAddress};
@@ -45,7 +45,7 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
     }
     // A path that is not a regular file, such as a pipe, is written directly.
     let special = fs::metadata(path).is_ok_and(|found| !found.is_file());
-    let beside = if special { path.clone() } else { beside(path) };
+    let beside = if special { path.clone() } else { temporary_path(path) };
     let context = || format!("cannot write {}", path.display());
     let mut file = BufWriter::new(File::create(&beside).with_context(context)?);
     let outcome = write(app, wanted, &mut file).await;
@@ -74,7 +74,7 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
 }
 
 /// Temporary path of a file until it is complete.
-fn beside(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
     PathBuf::from(name)
@@ -90,7 +90,7 @@ async fn write(app: &App, wanted: &Score, file: &mut dyn Write) -> Result<Scored
     let mut without = 0;
     for some in addresses.chunks(TOGETHER) {
         for (address, scores) in some.iter().zip(scores(app, &held, some, &bar).await?) {
-            let found: Vec<Option<f64>> = models.iter().map(|model| scores.of(*model)).collect();
+            let found: Vec<Option<f64>> = models.iter().map(|model| scores.get(*model)).collect();
             without += usize::from(found.iter().all(Option::is_none));
             let columns: Vec<String> = found
                 .iter()
@@ -106,7 +106,7 @@ async fn write(app: &App, wanted: &Score, file: &mut dyn Write) -> Result<Scored
 
 /// The first column of each line that is an address; the first line may name the column.
 pub(super) fn addresses(path: &Path) -> Result<Vec<EvmAddress>> {
-    let source = reading::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let source = activity_reader::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let (mut addresses, mut bad) = (Vec::new(), BadEntries::default());
     for (index, line) in BufReader::new(source).lines().enumerate() {
         let line = line?;
@@ -129,7 +129,7 @@ async fn scores(
     bar: &ProgressBar,
 ) -> Result<Vec<Scores>> {
     if app.scoring.activity().is_some() {
-        return asked(app, held, addresses, bar).await;
+        return score_with_indexer(app, held, addresses, bar).await;
     }
     let mut rows: Vec<_> = activity::wallets(&app.store, addresses).await?;
     rows.sort_unstable_by_key(|row| row.address);
@@ -141,7 +141,7 @@ async fn scores(
 }
 
 /// The same with activity from an indexer, some addresses at a time. One that cannot be scored fails the whole run.
-async fn asked(
+async fn score_with_indexer(
     app: &App,
     held: &Arc<ActiveModels>,
     addresses: &[EvmAddress],
@@ -153,7 +153,7 @@ async fn asked(
     loop {
         for (place, address) in next.by_ref().take(AT_ONCE - asking.len()) {
             let (state, held) = (app.scoring.clone(), Arc::clone(held));
-            asking.spawn(async move { (place, address, one(&state, &held, address).await) });
+            asking.spawn(async move { (place, address, score_address(&state, &held, address).await) });
         }
         let Some(done) = asking.join_next().await else { return Ok(all) };
         let (place, address, scores) = done?;
@@ -162,9 +162,9 @@ async fn asked(
     }
 }
 
-async fn one(state: &State, held: &ActiveModels, address: EvmAddress) -> Result<Scores> {
+async fn score_address(state: &State, held: &ActiveModels, address: EvmAddress) -> Result<Scores> {
     let Some(source) = state.activity() else { return Ok(Scores::default()) };
-    let found = source.look(address, SystemClock.now()).await?;
+    let found = source.fetch_features(address, SystemClock.now()).await?;
     Ok(found.map(|found| held.bundle.scores(&found)).transpose()?.unwrap_or_default())
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn run(
     let bar = out::progress_of_bytes(std::fs::metadata(path).map_or(0, |file| file.len()));
     let done = read_all(state, &mut *source, &mut rejects, &bar).await?;
     bar.finish_and_clear();
-    tell(as_json, &done, &rejects);
+    print_result(as_json, &done, &rejects);
     Ok(if done.rejected > 0 {
         ExitCode::FAILURE
     } else if done.accepted == 0 {
@@ -93,12 +93,12 @@ async fn read_all(
             if !line.trim_ascii().is_empty() {
                 match registry::parse(&line) {
                     Ok(signed) => batch.push((done.lines, signed)),
-                    Err(error) => rejects.note(&mut done, None, "invalid", &error.to_string())?,
+                    Err(error) => rejects.write_reject(&mut done, None, "invalid", &error.to_string())?,
                 }
             }
         }
         if batch.len() == BATCH || read == 0 {
-            keep(state, &mut batch, &mut done, rejects).await?;
+            store_batch(state, &mut batch, &mut done, rejects).await?;
             bar.set_position(done.bytes);
             bar.set_message(format!("{} registered, {} rejected", done.accepted, done.rejected));
         }
@@ -108,7 +108,7 @@ async fn read_all(
     }
 }
 
-async fn keep(
+async fn store_batch(
     state: &State,
     batch: &mut Vec<(u64, SignedStatement)>,
     done: &mut Done,
@@ -124,14 +124,14 @@ async fn keep(
         match outcome {
             Ok(StatementEffect { new: true, .. }) => done.accepted += 1,
             Ok(_) => done.unchanged += 1,
-            Err(refusal) => rejects.note(done, Some(line), refusal.code(), &refusal.to_string())?,
+            Err(refusal) => rejects.write_reject(done, Some(line), refusal.code(), &refusal.to_string())?,
         }
     }
     Ok(())
 }
 
 impl Rejects {
-    fn note(&mut self, done: &mut Done, line: Option<u64>, code: &str, detail: &str) -> Result<()> {
+    fn write_reject(&mut self, done: &mut Done, line: Option<u64>, code: &str, detail: &str) -> Result<()> {
         if self.file.is_none() {
             let cannot = || format!("cannot write {}", self.path.display());
             self.file = Some(File::create(&self.path).with_context(cannot)?);
@@ -145,7 +145,7 @@ impl Rejects {
     }
 }
 
-fn tell(as_json: bool, done: &Done, rejects: &Rejects) {
+fn print_result(as_json: bool, done: &Done, rejects: &Rejects) {
     let path = rejects.file.as_ref().map(|_| rejects.path.display().to_string());
     if as_json {
         return out::json(&json!({

@@ -17,7 +17,7 @@ use pyxis_scoring::service::issuers;
 use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::stamps::{self, StampStatus};
 
-use super::{keep, out};
+use super::{out, store_key};
 use crate::app::App;
 
 /// Name of the samples' issuer. No one should mistake it for a real one.
@@ -72,9 +72,9 @@ pub(super) async fn prepare(app: &App, actor: &Actor) -> Result<Samples> {
     let api_key = if let Ok(key) = fs::read_to_string(key_path(app)) {
         key
     } else {
-        let input = ApiKeyInput { can_write: true, ..ApiKeyInput::named("quickstart") };
+        let input = ApiKeyInput { can_write: true, ..ApiKeyInput::with_name("quickstart") };
         let (_, key) = api_keys::create(state, actor, input).await?;
-        keep(&key_path(app), key.expose())?;
+        store_key(&key_path(app), key.expose())?;
         key.expose().clone()
     };
     Ok(Samples { api_key, scorer, addresses })

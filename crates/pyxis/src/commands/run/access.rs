@@ -12,7 +12,7 @@ use crate::commands::{connect, login};
 use crate::config::Config;
 use crate::config::env::{Env, ProcessEnv};
 use crate::config::read_secret;
-use crate::config::secrets::entered;
+use crate::config::secrets::clean_secret;
 
 /// A server, and an agent key or a token for it.
 pub(in crate::commands) struct Access {
@@ -56,7 +56,7 @@ impl Access {
 
 fn key_of(name: &str) -> Result<Option<SecretString>> {
     if let Some(text) = ProcessEnv.var(name) {
-        return entered(name, text).map(Some);
+        return clean_secret(name, text).map(Some);
     }
     let file = format!("{name}_FILE");
     let path = ProcessEnv.var(&file);

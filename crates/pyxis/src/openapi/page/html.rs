@@ -1,6 +1,6 @@
 //! Builds HTML as text: markup comes only from the source, everything else is escaped.
 
-use super::words::{Piece, SearchTerms};
+use super::search_terms::{Piece, SearchTerms};
 
 /// A page under construction.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Html {
     }
 
     /// Appends text with code and links in it.
-    pub(super) fn words(&mut self, words: &SearchTerms) -> &mut Self {
+    pub(super) fn push_terms(&mut self, words: &SearchTerms) -> &mut Self {
         for piece in &words.0 {
             match piece {
                 Piece::Text(text) => self.text(text),
@@ -50,7 +50,7 @@ impl Html {
     /// Appends a paragraph, unless it is empty.
     pub(super) fn paragraph(&mut self, words: &SearchTerms) -> &mut Self {
         if !words.is_empty() {
-            self.markup("<p>").words(words).markup("</p>\n");
+            self.markup("<p>").push_terms(words).markup("</p>\n");
         }
         self
     }

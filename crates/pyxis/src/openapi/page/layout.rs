@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use super::schema::SchemaField;
-use super::{Answer, Audience, Content, Group, Operation, Page, STYLE, Schema};
+use super::{Audience, Content, Group, Operation, Page, ResponseDoc, STYLE, Schema};
 
 impl Page {
     /// The whole page.
@@ -70,7 +70,7 @@ impl Page {
         for key in &self.keys {
             html.within("<div id=\"", &key.anchor, "\">")
                 .within("<dt><code>", &key.header, "</code></dt><dd><span>")
-                .words(&key.description)
+                .push_terms(&key.description)
                 .markup("</span></dd></div>\n");
         }
         html.markup("</dl>\n</section>\n");
@@ -106,7 +106,7 @@ impl Group {
     fn write(&self, html: &mut Html) {
         html.within("<section id=\"", &self.anchor, "\">\n")
             .within("<h3>", &self.name, "</h3>\n<p class=\"lead\">")
-            .words(&self.description)
+            .push_terms(&self.description)
             .markup("</p>\n");
         for operation in &self.operations {
             operation.write(html);
@@ -147,13 +147,13 @@ impl Operation {
     }
 }
 
-impl Answer {
+impl ResponseDoc {
     fn write(&self, html: &mut Html) {
         html.within("<li><span class=\"status ", self.mood, "\">")
             .within("", &self.status, "</span>\n<div>\n<p>")
-            .words(&self.description);
+            .push_terms(&self.description);
         if !self.content.kind.is_empty() {
-            html.markup(" <span class=\"kind\">").words(&self.content.kind).markup("</span>");
+            html.markup(" <span class=\"kind\">").push_terms(&self.content.kind).markup("</span>");
         }
         html.markup("</p>\n");
         if !self.codes.is_empty() {
@@ -187,7 +187,7 @@ impl Schema {
         heading(html, "schema-", &self.name, &self.name);
         html.paragraph(&self.description);
         if self.fields.is_empty() {
-            html.markup("<p class=\"kind\">").words(&self.kind).markup("</p>\n");
+            html.markup("<p class=\"kind\">").push_terms(&self.kind).markup("</p>\n");
         }
         fields(html, &self.fields);
         html.markup("</article>\n");
@@ -216,9 +216,9 @@ fn fields(html: &mut Html, list: &[SchemaField]) {
         if field.required {
             html.markup(" <span class=\"required\">required</span>");
         }
-        html.markup("</dt><dd><span class=\"kind\">").words(&field.kind).markup("</span>");
+        html.markup("</dt><dd><span class=\"kind\">").push_terms(&field.kind).markup("</span>");
         if !field.description.is_empty() {
-            html.markup("<span>").words(&field.description).markup("</span>");
+            html.markup("<span>").push_terms(&field.description).markup("</span>");
         }
         html.markup("</dd></div>\n");
     }

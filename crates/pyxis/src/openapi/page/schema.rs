@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::words::{Piece, SearchTerms, words};
+use super::search_terms::{Piece, SearchTerms, parse_terms};
 use super::{entries, list, text};
 
 /// A parameter, a header or a member of a body.
@@ -22,7 +22,7 @@ impl SchemaField {
             place: text(&parameter["in"]),
             required: parameter["required"] == true,
             kind: kind(document, &parameter["schema"]),
-            description: words(&parameter["description"]),
+            description: parse_terms(&parameter["description"]),
         }
     }
 
@@ -32,13 +32,13 @@ impl SchemaField {
             place: String::new(),
             required: false,
             kind: kind(document, &header["schema"]),
-            description: words(&header["description"]),
+            description: parse_terms(&header["description"]),
         }
     }
 
     fn member(document: &Value, name: &str, schema: &Value, required: bool) -> Self {
-        let own = words(&schema["description"]);
-        let inherited = || words(&resolve(document, schema)["description"]);
+        let own = parse_terms(&schema["description"]);
+        let inherited = || parse_terms(&resolve(document, schema)["description"]);
         Self {
             name: name.to_owned(),
             place: String::new(),
@@ -56,12 +56,12 @@ pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 }
 
 /// True if a named schema has its own section on the page; otherwise it is described where it is used.
-pub(super) fn shown(schema: &Value) -> bool {
+pub(super) fn has_own_section(schema: &Value) -> bool {
     ["properties", "oneOf", "allOf"].iter().any(|member| schema.get(member).is_some())
 }
 
 fn linked(document: &Value, schema: &Value) -> bool {
-    schema.get("$ref").is_some() && shown(resolve(document, schema))
+    schema.get("$ref").is_some() && has_own_section(resolve(document, schema))
 }
 
 /// The members of an object, required ones first and in their order. For alternatives, each of them.
@@ -125,7 +125,7 @@ fn say_type(document: &Value, schema: &Value, said: &mut SearchTerms) {
         said.0.extend(kind(document, &schema["items"]).0);
     } else {
         said.push_text(type_name(schema));
-        if !shown(schema) {
+        if !has_own_section(schema) {
             return;
         }
         let members: Vec<&str> = entries(&schema["properties"]).map(|(name, _)| name.as_str()).collect();

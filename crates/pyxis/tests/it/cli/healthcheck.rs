@@ -66,7 +66,7 @@ async fn without_a_url_the_check_asks_where_the_server_of_these_settings_listens
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_drains_fails_the_check_until_it_has_ended() {
     let mut site = Site::new().await;
-    let (reply, release) = Reply::ok("finished").held();
+    let (reply, release) = Reply::ok("finished").hold();
     site.upstream.reply(reply);
     let answer = tokio::spawn(site.forward("GET", "/").send());
     site.upstream.received(1).await;
@@ -80,7 +80,7 @@ async fn a_server_that_drains_fails_the_check_until_it_has_ended() {
     })
     .await;
     assert!(reason(refused).starts_with(&url), "nothing listens there");
-    release.go();
+    release.send();
     answer.await.unwrap().forwarded(200);
     assert!(site.app.ended().await.success());
 }

@@ -108,14 +108,14 @@ async fn the_default_port_of_the_metrics_gives_way_and_a_chosen_one_does_not() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_lets_a_request_under_way_finish() {
     let mut site = Site::new().await;
-    let (reply, release) = Reply::ok("finished").held();
+    let (reply, release) = Reply::ok("finished").hold();
     site.upstream.reply(reply);
     let answer = tokio::spawn(site.forward("GET", "/").send());
     site.upstream.received(1).await;
     site.app.terminate();
     until("the program to say that it stops", async || site.app.logs().contains("stopping").then_some(()))
         .await;
-    release.go();
+    release.send();
     assert_eq!(answer.await.unwrap().forwarded(200).text(), "finished");
     assert!(site.app.ended().await.success());
 }

@@ -16,8 +16,8 @@ use pyxis_core::secret::SecretString;
 use pyxis_gateway::ChatSettings;
 use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_gateway::approvals::decide::{Decision, decide};
+use pyxis_gateway::channels::deliver_due;
 use pyxis_gateway::channels::matrix::MatrixConfig;
-use pyxis_gateway::channels::show_due;
 use pyxis_gateway::channels::telegram::TelegramConfig;
 use pyxis_gateway::notifications::webhooks::deliver_due;
 use pyxis_gateway::{Config, workers};
@@ -156,7 +156,7 @@ impl Scene {
     async fn show_all(&self) {
         let (state, store) = (&self.proxy.state, &self.proxy.state.store);
         for _ in 0..1000 {
-            show_due(state).await.unwrap();
+            deliver_due(state).await.unwrap();
             let now = self.proxy.clock().now();
             let next = [
                 chat_messages::next_due(store, ChatPlatform::TELEGRAM, now).await.unwrap(),
@@ -191,13 +191,13 @@ async fn chaos(database: TestDatabase) {
     let (telegram, matrix) = (Telegram::start().await, StandIn::start().await);
     let config = Config {
         chats: ChatSettings::default()
-            .with(TelegramConfig {
+            .with_platform(TelegramConfig {
                 token: SecretString::new(TOKEN.to_owned()),
                 api_base: telegram.base(),
                 webhook_secret: None,
                 poll: Duration::from_secs(30),
             })
-            .with(MatrixConfig {
+            .with_platform(MatrixConfig {
                 homeserver: matrix.base(),
                 token: SecretString::new("canary-token".to_owned()),
             }),

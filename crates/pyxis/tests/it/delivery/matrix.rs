@@ -13,8 +13,8 @@ use pyxis_gateway::Config;
 use pyxis_gateway::Error;
 use pyxis_gateway::admin::{channels, policies};
 use pyxis_gateway::approvals::decide::{Decision, decide};
+use pyxis_gateway::channels::deliver_due;
 use pyxis_gateway::channels::matrix::MatrixConfig;
-use pyxis_gateway::channels::show_due;
 use pyxis_gateway::notifications::brand;
 use pyxis_store::chat_messages;
 use pyxis_store::{approvals, votes};
@@ -23,8 +23,8 @@ use pyxis_testkit::engines;
 use pyxis_testkit::matrix::{Homeserver, RoomMessage, StandIn};
 use serde_json::{Value, json};
 
-mod moves;
 mod real_homeserver;
+mod room_changes;
 
 use super::payloads;
 use crate::races::proxy::{Proxy, Workers};
@@ -100,7 +100,7 @@ impl Scene {
         let room = ada.room(&json!({ "invite": [bot.id], "preset": "private_chat" })).await;
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
-            chats: ChatSettings::default().with(MatrixConfig {
+            chats: ChatSettings::default().with_platform(MatrixConfig {
                 homeserver: homeserver.base(),
                 token: SecretString::new(bot.token.clone()),
             }),
@@ -252,7 +252,7 @@ engines! {
         homeserver.encrypt("!secret:px.test");
         homeserver.shut("!strange:px.test");
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let proxy = Proxy::with_config(database, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
+        let proxy = Proxy::with_config(database, Config { chats: ChatSettings::default().with_platform(matrix), ..Config::default() }).await;
         let (state, actor) = (&proxy.state, proxy.actor());
         let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::MATRIX, room).await;
         let put = async |room: &str| {
@@ -278,19 +278,19 @@ engines! {
         homeserver.set_down(true);
         set("!other:px.test").await.unwrap();
         assert_eq!(found().await.iter().filter(|(_, wrong)| wrong.is_some()).count(), 1);
-        let told = channels::in_trouble(&state.store, proxy.workspace).await.unwrap();
+        let told = channels::list_failing(&state.store, proxy.workspace).await.unwrap();
         assert!(told.is_empty());
     }
 
     async fn a_message_for_a_room_that_became_encrypted_is_given_up_and_shown(database: TestDatabase) {
         let homeserver = StandIn::start().await;
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let proxy = Proxy::with_config(database, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
+        let proxy = Proxy::with_config(database, Config { chats: ChatSettings::default().with_platform(matrix), ..Config::default() }).await;
         proxy.policy(r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#).await;
         homeserver.encrypt("!ops:px.test");
         let txn = proxy.pause(1).await;
-        show_due(&proxy.state).await.unwrap();
-        let found = channels::in_trouble(&proxy.state.store, proxy.workspace).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
+        let found = channels::list_failing(&proxy.state.store, proxy.workspace).await.unwrap();
         assert_eq!(found.len(), 1);
         let message = &found[0].message;
         assert_eq!((message.txn_id, message.next_at), (txn, None));
@@ -308,7 +308,7 @@ async fn quiet(database: TestDatabase, policy: &str) -> (Proxy, StandIn) {
     let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
     let proxy = Proxy::with_config(
         database,
-        Config { chats: ChatSettings::default().with(matrix), ..Config::default() },
+        Config { chats: ChatSettings::default().with_platform(matrix), ..Config::default() },
     )
     .await;
     proxy.policy(policy).await;
@@ -332,7 +332,7 @@ async fn link(proxy: &Proxy, homeserver: &StandIn) {
     let (code, _) =
         channels::link_code(&proxy.state, &actor, owner.user, ChatPlatform::MATRIX).await.unwrap();
     let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
-    homeserver.say(ROOM, ADA, "m.room.message", &content);
+    homeserver.send_event(ROOM, ADA, "m.room.message", &content);
     homeserver.until(|server| posted(server, "Linked to a@example.com")).await;
 }
 
@@ -345,7 +345,7 @@ engines! {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM, "min_approvals": 2 });
         let (proxy, homeserver) = quiet(database, &policy.to_string()).await;
         let txn = proxy.pause(1).await;
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         let only = || -> RoomMessage {
             let [message] = homeserver.messages().try_into().unwrap();
             message
@@ -354,7 +354,7 @@ engines! {
         for (voter, says) in [(0, "Approvals: 1 of 2"), (1, "Approved by b@example.com")] {
             let approver = proxy.approver(voter, DecisionSurface::Dashboard);
             decide(&proxy.state, &approver, txn, Decision::Approve(None)).await.unwrap();
-            show_due(&proxy.state).await.unwrap();
+            deliver_due(&proxy.state).await.unwrap();
             assert!(only().text.contains(says), "{}", only().text);
         }
         assert_eq!(only().edits, 2);
@@ -364,11 +364,11 @@ engines! {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
         let (proxy, homeserver) = quiet(database, &policy.to_string()).await;
         proxy.pause(1).await;
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         assert_eq!(homeserver.messages()[0].html, None, "without a color it is plain text");
         brand::put(&proxy.state.audited, &proxy.actor(), "Acme & Co", "#ffe066").await.unwrap();
         let txn = proxy.pause_because(2, "<b>now</b>").await;
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         let message = posted(&homeserver, "round 2").unwrap();
         let line = |head: &str| {
             format!("<span data-mx-bg-color=\"#ffe066\" data-mx-color=\"#000000\"> Acme &amp; Co · {head} </span><br>")
@@ -379,7 +379,7 @@ engines! {
         assert!(message.text.starts_with("Acme & Co · Approval needed\n"));
         let owner = proxy.approver(0, DecisionSurface::Dashboard);
         decide(&proxy.state, &owner, txn, Decision::Deny(None)).await.unwrap();
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         assert!(posted(&homeserver, "round 2").unwrap().html.unwrap().starts_with(&line("Denied")));
     }
 
@@ -387,7 +387,7 @@ engines! {
         let (proxy, homeserver) = quiet(database, r#"{"channel": "chat_secondary"}"#).await;
         let rooms = async |round: usize| -> Vec<String> {
             proxy.pause(round).await;
-            show_due(&proxy.state).await.unwrap();
+            deliver_due(&proxy.state).await.unwrap();
             let text = format!("│ round {round}");
             let asks = homeserver.messages().into_iter().filter(|message| message.text.contains(&text));
             asks.map(|message| message.room).collect()
@@ -432,9 +432,9 @@ engines! {
         homeserver.react(&message, ADA, "❌");
         for n in 0..250 {
             let content = json!({ "msgtype": "m.text", "body": format!("talk {n}") });
-            homeserver.say(ROOM, "@eve:px.test", "m.room.message", &content);
+            homeserver.send_event(ROOM, "@eve:px.test", "m.room.message", &content);
         }
-        homeserver.say("!other:px.test", "@eve:px.test", "m.room.message", &json!({ "msgtype": "m.text", "body": "x" }));
+        homeserver.send_event("!other:px.test", "@eve:px.test", "m.room.message", &json!({ "msgtype": "m.text", "body": "x" }));
         let workers = working(&proxy).await;
         homeserver.until(|server| posted(server, "Denied by a@example.com")).await;
         let state = approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap().state;

@@ -96,7 +96,7 @@ engines! {
             proxy.pause(round).await;
             push::send_due(&proxy.state).await.unwrap();
             service.received(round).await;
-            push::refused(&proxy.state.store, proxy.workspace).await.unwrap()
+            push::refused_subscriptions(&proxy.state.store, proxy.workspace).await.unwrap()
         };
         let wrong = |answer| Reply::new(answer).body("{\"reason\":\"BadJwtToken\"}");
         let [(first, email)] = told(1, wrong(403)).await.try_into().unwrap();
@@ -202,7 +202,7 @@ engines! {
     async fn a_push_service_that_does_not_answer_delays_no_decision_and_no_other_browser(proxy: &Proxy) {
         let (stuck, browser) = (service(proxy).await, Browser::new());
         subscribe(proxy, &stuck, &browser).await;
-        let (late, never) = Reply::new(201).held();
+        let (late, never) = Reply::new(201).hold();
         stuck.reply(late);
         let workers = proxy.work().await;
         let txn = proxy.pause(1).await;
@@ -216,7 +216,7 @@ engines! {
         proxy.policy(r#"{"channel": "dashboard", "allowed_approvers": ["b@example.com"]}"#).await;
         proxy.pause(2).await;
         quick.received(1).await;
-        never.go();
+        never.send();
         workers.end().await;
         let first = push::list(&proxy.state.store, proxy.workspace, owner(proxy)).await.unwrap().remove(0);
         assert!(first.last_success_at.is_some(), "the first was under way all the time, and is finished");
@@ -230,7 +230,7 @@ engines! {
             subscribe_as(proxy, &service, &browser, user, &format!("/{n}")).await;
         }
         let hold = || {
-            let (late, release) = Reply::new(201).held();
+            let (late, release) = Reply::new(201).hold();
             service.reply(late);
             release
         };

@@ -38,9 +38,9 @@ struct Scene {
     workers: Workers,
 }
 
-mod examination;
-mod moves;
-mod parts;
+mod chat_changes;
+mod chat_checks;
+mod partial_messages;
 mod signatures;
 
 impl Fixture for Scene {
@@ -61,7 +61,7 @@ impl Scene {
     async fn proxy(database: TestDatabase, telegram: &Telegram, webhook_secret: Option<&str>) -> Proxy {
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
-            chats: ChatSettings::default().with(TelegramConfig {
+            chats: ChatSettings::default().with_platform(TelegramConfig {
                 token: SecretString::new(TOKEN.to_owned()),
                 api_base: telegram.base(),
                 webhook_secret: webhook_secret.map(|secret| SecretString::new(secret.to_owned())),

@@ -105,7 +105,7 @@ engines! {
     async fn an_endpoint_hears_of_every_request_before_its_decision(proxy: &Proxy) {
         let hook = hook(proxy, "hooks.example.com", &[]).await;
         // The first request is received late: the event about its decision waits for that.
-        let (late, release) = Reply::ok("").held();
+        let (late, release) = Reply::ok("").hold();
         hook.receiver.reply(late);
         let mut denied = Vec::new();
         for round in 0..12 {
@@ -119,7 +119,7 @@ engines! {
         let waited_for = told(&before[0])["txn_id"].clone();
         let about = before.iter().filter(|request| told(request)["txn_id"] == waited_for);
         assert_eq!(about.count(), 1, "its decision was told while it was under way");
-        release.go();
+        release.send();
         delivering.await.unwrap().unwrap();
         let all = hook.receiver.received(24).await;
         for txn in denied {
@@ -414,7 +414,7 @@ engines! {
 
     async fn an_endpoint_that_never_answers_delays_no_other(proxy: &Proxy) {
         let stuck = hook(proxy, "stuck.example.com", &["approval.expired"]).await;
-        let (held, never) = Reply::ok("late").held();
+        let (held, never) = Reply::ok("late").hold();
         stuck.receiver.reply(held);
         stuck.receiver.reply_with(|_| Reply::abort());
         let first = proxy.pause(0).await;
@@ -440,7 +440,7 @@ engines! {
         let config = Config { forward_timeout: Duration::from_secs(2), ..Config::default() };
         let proxy = Proxy::with_config(database, config).await;
         let hook = hook(&proxy, "hooks.example.com", &["approval.decided"]).await;
-        let (late, _never) = Reply::ok("late").held();
+        let (late, _never) = Reply::ok("late").hold();
         proxy.upstream.reply(late);
         let txn = decided(&proxy, 1, Decision::Approve(None)).await;
         workers::send_all(&proxy.state).await.unwrap();
@@ -453,7 +453,7 @@ engines! {
 /// could end.
 async fn times_out(proxy: &Proxy, idle: impl AsyncFnOnce()) {
     let hook = hook(proxy, "hooks.example.com", &["approval.expired"]).await;
-    let (held, never) = Reply::ok("late").held();
+    let (held, never) = Reply::ok("late").hold();
     hook.receiver.reply(held);
     let txn = proxy.pause(1).await;
     proxy.withdraw(txn).await;

@@ -23,8 +23,8 @@ fn release_attempts(site: &Site) {
 
 /// Keeps all others from writing until it is released.
 enum Held {
-    Sqlite(pyxis_testkit::sqlite::Held),
-    Postgres(pyxis_testkit::postgres::Held),
+    Sqlite(pyxis_testkit::sqlite::WriteLock),
+    Postgres(pyxis_testkit::postgres::OpenTransaction),
 }
 
 impl Held {
@@ -40,7 +40,7 @@ async fn hold_writes(site: &Site) -> Held {
     if site.app.is_postgres() {
         return Held::Postgres(site.app.postgres().hold("LOCK TABLE audit_records IN EXCLUSIVE MODE").await);
     }
-    Held::Sqlite(pyxis_testkit::sqlite::hold(&site.app.data().join("pyxis.db")))
+    Held::Sqlite(pyxis_testkit::sqlite::lock_writes(&site.app.data().join("pyxis.db")))
 }
 
 engines! {
@@ -95,7 +95,7 @@ engines! {
 
     async fn killed_during_the_forward_it_is_never_sent_again(setup: Setup) {
         let mut site = Site::with(setup).await;
-        let (reply, _release) = Reply::ok("late").held();
+        let (reply, _release) = Reply::ok("late").hold();
         site.upstream.reply(reply);
         let txn = site.pause("/x").await;
         site.owner.approve(&txn).await;
@@ -123,13 +123,13 @@ engines! {
 
     async fn an_answer_that_cannot_be_stored_at_once_is_stored_later(setup: Setup) {
         let site = Site::with(setup).await;
-        let (reply, release) = Reply::ok("late").held();
+        let (reply, release) = Reply::ok("late").hold();
         site.upstream.reply(reply);
         let txn = site.pause("/x").await;
         site.owner.approve(&txn).await;
         site.upstream.received(1).await;
         site.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
-        release.go();
+        release.send();
         crate::support::until("the first try", async || {
             site.app.logs().contains("cannot store the outcome").then_some(())
         })

@@ -59,12 +59,12 @@ engines! {
 
     async fn while_the_first_is_under_way_a_second_is_a_conflict(setup: Setup) {
         let site = Site::with(setup).await;
-        let (reply, release) = Reply::ok("slow").held();
+        let (reply, release) = Reply::ok("slow").hold();
         site.upstream.reply(reply);
         let first = tokio::spawn(keyed(&site, "GET", "/x", "k").send());
         site.upstream.received(1).await;
         keyed(&site, "GET", "/x", "k").send().await.problem(409, "idempotency_in_progress");
-        release.go();
+        release.send();
         assert_eq!(first.await.unwrap().forwarded(200).text(), "slow");
         assert_eq!(keyed(&site, "GET", "/x", "k").send().await.forwarded(200).text(), "slow");
         assert_eq!(site.upstream.requests().len(), 1);
@@ -74,13 +74,13 @@ engines! {
 #[tokio::test]
 async fn an_agent_that_hung_up_finds_the_outcome_when_it_asks_again() {
     let site = Site::new().await;
-    let (reply, release) = Reply::ok("slow").held();
+    let (reply, release) = Reply::ok("slow").hold();
     site.upstream.reply(reply);
     let first = tokio::spawn(keyed(&site, "GET", "/x", "k").send());
     site.upstream.received(1).await;
     first.abort();
     assert!(first.await.unwrap_err().is_cancelled());
-    release.go();
+    release.send();
     let answer = crate::support::until("the outcome", async || {
         let answer = keyed(&site, "GET", "/x", "k").send().await;
         (answer.status != 409).then_some(answer)
@@ -104,12 +104,12 @@ async fn an_answer_too_large_to_keep_still_reaches_the_agent_once() {
 #[tokio::test]
 async fn an_answer_that_cannot_be_kept_reaches_the_agent_and_is_not_asked_for_again() {
     let site = Site::new().await;
-    let (reply, release) = Reply::ok("slow").held();
+    let (reply, release) = Reply::ok("slow").hold();
     site.upstream.reply(reply);
     let first = tokio::spawn(keyed(&site, "GET", "/x", "k").send());
     site.upstream.received(1).await;
     site.app.sql("ALTER TABLE idempotency RENAME TO idempotency_away");
-    release.go();
+    release.send();
     assert_eq!(first.await.unwrap().forwarded(200).text(), "slow");
     site.app.sql("ALTER TABLE idempotency_away RENAME TO idempotency");
     let again = crate::support::until("the key's end", async || {

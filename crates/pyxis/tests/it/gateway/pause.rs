@@ -357,7 +357,7 @@ async fn prefer_wait_without_a_decision_is_a_202() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn prefer_wait_that_ends_while_the_request_is_on_its_way_says_so() {
     let site = Site::new().await;
-    let (reply, release) = pyxis_testkit::upstream::Reply::ok("late").held();
+    let (reply, release) = pyxis_testkit::upstream::Reply::ok("late").hold();
     site.upstream.reply(reply);
     let waiting = tokio::spawn(site.forward("POST", "/").header("prefer", "wait=10").send());
     let txn = crate::support::until("the request", async || {
@@ -369,7 +369,7 @@ async fn prefer_wait_that_ends_while_the_request_is_on_its_way_says_so() {
     site.upstream.received(1).await;
     let told = waiting.await.unwrap().expect(202).json();
     assert_eq!((&told["status"], &told["txn_id"]), (&json!("approved"), &json!(txn)));
-    release.go();
+    release.send();
     assert_eq!(site.agent.outcome(&txn).await["response"]["body"], "late");
 }
 
@@ -443,7 +443,7 @@ async fn a_body_too_large_to_wait_is_refused_but_may_pass_unasked() {
 async fn failures_of_the_upstream_after_an_approval_are_told() {
     let site = Site::new_with_env("PX_FORWARD_TIMEOUT_SECS", "3").await;
     site.policy(&json!({"require_approval_methods": ["GET", "POST"]})).await;
-    let held = || pyxis_testkit::upstream::Reply::ok("late").held();
+    let held = || pyxis_testkit::upstream::Reply::ok("late").hold();
     let ((held, _release), (held_too, _release_too)) = (held(), held());
     let abort = pyxis_testkit::upstream::Reply::abort;
     for (method, reply, error) in [

@@ -4,8 +4,8 @@ pub(crate) mod verifier;
 
 use serde_json::json;
 
-use super::kinds::{free, verified};
-use crate::signer::wire::Dice;
+use super::signing_kinds::{free, verified};
+use crate::signer::signed_bytes::Dice;
 use crate::support::{Setup, Site};
 
 /// The verifier's keys as `aws` and, with another secret, as `other`.

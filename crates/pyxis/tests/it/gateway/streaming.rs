@@ -166,7 +166,7 @@ async fn statuses_without_a_body_pass() {
 #[tokio::test]
 async fn an_upstream_that_says_nothing_times_out() {
     let site = Site::new_with_env("PX_FORWARD_TIMEOUT_SECS", "1").await;
-    let (reply, _release) = Reply::ok("late").held();
+    let (reply, _release) = Reply::ok("late").hold();
     site.upstream.reply(reply);
     site.forward("GET", "/").send().await.problem(504, "upstream_timeout");
 }

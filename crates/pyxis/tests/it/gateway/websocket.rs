@@ -1,14 +1,14 @@
 //! WebSockets through `/p/…` and `/forward` (`docs/reference/forwarding.md#websocket`).
 
 mod approvals;
-mod endings;
+mod connection_end;
+mod connection_limits;
 mod handshakes;
-mod shares;
 
 use std::net::SocketAddr;
 
 use pyxis_testkit::tls::{Authority, HTTP_1_1, HTTP_2};
-use pyxis_testkit::websocket::{Head, Socket, WebSocketHost, accepted};
+use pyxis_testkit::websocket::{MessageHead, Socket, WebSocketHost, accepted};
 use serde_json::{Value, json};
 
 use crate::support::{App, Setup, until};
@@ -36,7 +36,10 @@ impl Scene {
         Self::answering(setup, accepted).await
     }
 
-    async fn answering(setup: Setup, answer: impl Fn(&Head) -> String + Send + Sync + 'static) -> Self {
+    async fn answering(
+        setup: Setup,
+        answer: impl Fn(&MessageHead) -> String + Send + Sync + 'static,
+    ) -> Self {
         let authority = Authority::new();
         let roots = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(roots.path(), authority.pem()).unwrap();

@@ -269,7 +269,7 @@ async fn calls_of_two_agents_in_one_session_have_ids_of_their_own() {
             return reply;
         }
         // No call is answered before both have arrived.
-        let (reply, release) = reply.held();
+        let (reply, release) = reply.hold();
         let mut held = held.lock().unwrap();
         held.push(release);
         if held.len() == 2 {

@@ -107,7 +107,7 @@ async fn prometheus_sees_alerts_fire_and_clear() {
     site.owner.client.post(&format!("/approvals/{txn}/deny"), &json!({})).send().await.expect(200);
     prometheus.wait("PyxisApprovalsWaitLong", false).await;
 
-    let (reply, release) = Reply::ok("late").held();
+    let (reply, release) = Reply::ok("late").hold();
     site.upstream.reply(reply);
     let (agent, target) = (site.agent.clone(), site.upstream.url("/cut"));
     let cut = tokio::spawn(async move { agent.forward("api", "GET", &target).attempt().await });
@@ -122,7 +122,7 @@ async fn prometheus_sees_alerts_fire_and_clear() {
     prometheus.wait("PyxisOutcomeUnknown", false).await;
     drop(release);
 
-    let held = pyxis_testkit::sqlite::hold(&site.app.data().join("pyxis.db"));
+    let held = pyxis_testkit::sqlite::lock_writes(&site.app.data().join("pyxis.db"));
     prometheus.wait("PyxisNotReady", true).await;
     drop(held);
     prometheus.wait("PyxisNotReady", false).await;

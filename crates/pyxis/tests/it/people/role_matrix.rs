@@ -2,7 +2,7 @@
 //! pages. `docs/reference/behavior/proxy.md#approvers`.
 
 use pyxis_testkit::engines;
-use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
+use pyxis_testkit::rights::{Action, ActionOutcome, Terms, Who, outcome};
 use serde_json::{Value, json};
 
 use super::tokens::token;
@@ -219,19 +219,19 @@ fn said(answer: &Answer) -> (u16, String, bool) {
 }
 
 /// The expected values of the same. The response to an applied policy is the policy.
-fn expected(outcome: Outcome) -> (u16, String, bool) {
+fn expected(outcome: ActionOutcome) -> (u16, String, bool) {
     let (status, word) = match outcome {
-        Outcome::Shown | Outcome::Counted => (200, "pending"),
-        Outcome::Approved | Outcome::Granted => (200, "approved"),
-        Outcome::Denied => (200, "denied"),
-        Outcome::Applied => (200, ""),
-        Outcome::Staged => (202, "staged"),
-        Outcome::NotEligible => (403, "not_eligible"),
-        Outcome::PasskeyRequired => (412, "passkey_required"),
-        Outcome::NoGrant => (422, "invalid_field"),
-        Outcome::Forbidden => (403, "forbidden"),
+        ActionOutcome::Shown | ActionOutcome::Counted => (200, "pending"),
+        ActionOutcome::Approved | ActionOutcome::Granted => (200, "approved"),
+        ActionOutcome::Denied => (200, "denied"),
+        ActionOutcome::Applied => (200, ""),
+        ActionOutcome::Staged => (202, "staged"),
+        ActionOutcome::NotEligible => (403, "not_eligible"),
+        ActionOutcome::PasskeyRequired => (412, "passkey_required"),
+        ActionOutcome::NoGrant => (422, "invalid_field"),
+        ActionOutcome::Forbidden => (403, "forbidden"),
     };
-    (status, word.to_owned(), outcome == Outcome::Granted)
+    (status, word.to_owned(), outcome == ActionOutcome::Granted)
 }
 
 engines! {

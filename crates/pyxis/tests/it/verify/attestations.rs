@@ -161,7 +161,7 @@ async fn an_evm_attestation_recovers_to_the_published_address() {
     assert_eq!(attested["domain"], json!({"name": "Pyxis Attestation", "version": "1", "chainId": 10}));
     let networks = pyxis_verify::network::Networks::default();
     let wanted = pyxis_verify::attestation::typed::AttestationRequest {
-        network: networks.named("optimism").unwrap(),
+        network: networks.find_by_name("optimism").unwrap(),
         kind: Kind::GovId,
         recipient: address(1),
         action_id: DEFAULT_ACTION,

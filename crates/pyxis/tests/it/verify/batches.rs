@@ -2,7 +2,7 @@
 
 use pyxis_core::hex;
 use pyxis_evm::abi::{AbiReader, selector};
-use pyxis_signing::eip712::words::number;
+use pyxis_signing::eip712::abi_words::number;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 

@@ -35,6 +35,8 @@ fn newest(number: u64) -> Reply {
 
 /// Newest block of a stand-in whose blocks come every second.
 const BLOCKS: i64 = 130_000_000;
+/// Seconds that its clock is ahead, so that a block before the newest is later than what just happened.
+const AHEAD: i64 = 10;
 
 /// Any block of that stand-in.
 fn mined(request: &Received, now: i64) -> Reply {
@@ -42,7 +44,7 @@ fn mined(request: &Received, now: i64) -> Reply {
     let number = asked["params"][0].as_str().unwrap().strip_prefix("0x");
     let number = number.map_or(BLOCKS, |digits| i64::from_str_radix(digits, 16).unwrap());
     let block =
-        json!({"number": format!("{number:#x}"), "timestamp": format!("{:#x}", now - BLOCKS + number)});
+        json!({"number": format!("{number:#x}"), "timestamp": format!("{:#x}", now + AHEAD - BLOCKS + number)});
     let block = if number > BLOCKS { Value::Null } else { block };
     Reply::json(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": block}).to_string())
 }
@@ -109,7 +111,7 @@ engines! {
         let second = stage.register(said("optimism", 2, 8)).await["height"].as_i64().unwrap();
         assert!(second > BLOCKS - 1000 && before < second, "a block of the node: {second}");
         // A proof counts in the nodes' blocks from the time at which it was registered.
-        let block_at = |time: i64| BLOCKS - (now() - time);
+        let block_at = |time: i64| BLOCKS - AHEAD - (now() - time);
         assert_eq!(held(&stage, block_at(registered_at - 100), 1..3).await, [0, 0]);
         assert_eq!(held(&stage, second, 1..3).await, [1, 1]);
         assert_eq!(held(&stage, second - 1, 1..3).await, [1, 0]);
@@ -137,7 +139,7 @@ engines! {
 
     async fn a_node_that_hangs_holds_up_its_own_network_only(setup: Setup) {
         let hanging = Upstream::http().await;
-        let (reply, release) = newest(9).held();
+        let (reply, release) = newest(9).hold();
         hanging.reply(reply);
         let stage = Stage::with(setup.env("PX_NETWORKS", &nodes(&[("base-sepolia", &hanging.url(""))]))).await;
         stage.register(said("optimism", 1, 7)).await;
@@ -151,7 +153,7 @@ engines! {
         let path = format!("/admin/blocklist/{}", address(2));
         stage.owner.delete(&path).send().await.expect(204);
         assert!(hanging.requests().is_empty(), "it has nothing to do with any of that");
-        release.go();
+        release.send();
         let registered = stage.register(said("base-sepolia", 1, 8)).await;
         assert_eq!(registered["height"], 9);
     }
@@ -170,7 +172,7 @@ engines! {
         until("the node to be missed", fails).await;
         let body = json!({"address": address(1).to_string(), "reason": "sold"});
         let blocked = stage.owner.post("/admin/blocklist", &body).send().await.expect(201).json();
-        assert_eq!((&blocked["networks"], &blocked["unreachable"]), (&json!(2), &json!(["base-sepolia"])));
+        assert_eq!((&blocked["networks"], &blocked["unreachable"]), (&json!(4), &json!(["base-sepolia"])));
         assert_eq!(result(&stage, "optimism", 1).await, false);
         assert_eq!(result(&stage, "base-sepolia", 1).await, true);
         stage.owner.post("/admin/blocklist", &body).send().await.problem(503, "unavailable");
@@ -207,7 +209,7 @@ engines! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn networks_are_listed_with_all_their_nodes_asked_at_once() {
     let (one, two) = (Upstream::http().await, Upstream::http().await);
-    let ((first, go), (second, go_too)) = (newest(5).held(), newest(6).held());
+    let ((first, go), (second, go_too)) = (newest(5).hold(), newest(6).hold());
     one.reply(first);
     two.reply(second);
     let networks = nodes(&[("optimism", &one.url("")), ("base-sepolia", &two.url(""))]);
@@ -217,8 +219,8 @@ async fn networks_are_listed_with_all_their_nodes_asked_at_once() {
         // Neither has answered when both are asked.
         one.received(1).await;
         two.received(1).await;
-        go.go();
-        go_too.go();
+        go.send();
+        go_too.send();
     };
     let listed = tokio::time::timeout(PATIENCE, async { tokio::join!(listing, both).0 }).await;
     let listed = listed.expect("both are asked before one has answered").expect(200).json();

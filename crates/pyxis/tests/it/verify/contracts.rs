@@ -4,8 +4,8 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 use pyxis_core::proof::Statement;
-use pyxis_evm::{Word, abi};
-use pyxis_signing::eip712::words;
+use pyxis_evm::{AbiWord, abi};
+use pyxis_signing::eip712::abi_words;
 use pyxis_testkit::anvil::{Anvil, compile};
 use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::installation::{ACTION, Stage, address, registration};
 use crate::support::Setup;
 
-const CIRCUIT: Word = [7; 32];
+const CIRCUIT: AbiWord = [7; 32];
 pub(super) const ISSUER: u64 = 77;
 /// Directory of compiled contracts.
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
@@ -27,11 +27,11 @@ pub(super) struct Chain {
     pub(super) multicall: EvmAddress,
 }
 
-pub(super) fn word(number: u64) -> Word {
-    words::number(number)
+pub(super) fn word(number: u64) -> AbiWord {
+    abi_words::number(number)
 }
 
-pub(super) fn action() -> Word {
+pub(super) fn action() -> AbiWord {
     word(123_456_789)
 }
 
@@ -48,13 +48,13 @@ impl Chain {
         Self { anvil, proofs, multicall }
     }
 
-    pub(super) async fn send(&self, signature: &str, arguments: &[Word]) -> u64 {
+    pub(super) async fn send(&self, signature: &str, arguments: &[AbiWord]) -> u64 {
         self.anvil.send(self.proofs, &abi::call(abi::selector(signature), arguments)).await
     }
 
-    pub(super) async fn mint(&self, number: u8, seconds: u64, action: Word, issuer: u64) -> u64 {
+    pub(super) async fn mint(&self, number: u8, seconds: u64, action: AbiWord, issuer: u64) -> u64 {
         let expiry = self.anvil.timestamp().await + seconds;
-        let who = words::address(address(number));
+        let who = abi_words::address(address(number));
         let arguments = [who, CIRCUIT, word(expiry), action, word(issuer)];
         self.send("mint(address,bytes32,uint256,uint256,uint256)", &arguments).await
     }
@@ -105,7 +105,7 @@ async fn old_heights(chain: &Chain, stage: &Stage) {
     chain.mint(2, 10_000, word(5), ISSUER).await;
     chain.mint(3, 10_000, action(), 99).await;
     let shortly = chain.mint(4, 60, action(), ISSUER).await;
-    let who = words::address(address(1));
+    let who = abi_words::address(address(1));
     let revoked = chain.send("revoke(address,bytes32)", &[who, CIRCUIT]).await;
     let later = chain.anvil.timestamp().await + 61;
     chain.anvil.rpc("evm_setNextBlockTimestamp", json!([later])).await;
@@ -179,7 +179,7 @@ engines! {
 async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() {
     let chain = Chain::start().await;
     let stage = chain.stage(|_| {}).await;
-    let who = words::address(address(1));
+    let who = abi_words::address(address(1));
     chain.send("setUnique(address,uint256,bool)", &[who, action(), word(1)]).await;
     let first = chain.anvil.height().await;
     chain.send("setUnique(address,uint256,bool)", &[who, word(5), word(1)]).await;
@@ -290,14 +290,14 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
     let attested = stage.ask(&path).await;
     let signer: EvmAddress = attested["signer"].as_str().unwrap().parse().unwrap();
     let output = tempfile::tempdir().unwrap();
-    let code = [&compile(&source(), output.path())["Attestations"][..], &words::address(signer)].concat();
+    let code = [&compile(&source(), output.path())["Attestations"][..], &abi_words::address(signer)].concat();
     let contract = chain.anvil.deploy(&code).await;
     let time = |name: &str| word(attested["message"][name].as_u64().unwrap());
     let believed = async |anvil: &Anvil, contract: EvmAddress, recipient: EvmAddress| {
         let signature = attested["signature"].as_str().unwrap();
         let head = [
             word(192),
-            words::address(recipient),
+            abi_words::address(recipient),
             action(),
             time("issuedAt"),
             time("expiresAt"),
@@ -325,7 +325,7 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
     }
 }
 
-fn padded(text: &[u8]) -> Word {
+fn padded(text: &[u8]) -> AbiWord {
     let mut word = [0; 32];
     word[..text.len()].copy_from_slice(text);
     word

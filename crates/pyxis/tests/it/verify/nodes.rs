@@ -83,7 +83,7 @@ async fn silent() -> (Upstream, Arc<Mutex<Vec<Release>>>) {
     let (node, held) = (Upstream::http().await, Arc::new(Mutex::new(Vec::new())));
     let kept = Arc::clone(&held);
     node.reply_with(move |_| {
-        let (reply, release) = Reply::new(200).held();
+        let (reply, release) = Reply::new(200).hold();
         kept.lock().unwrap().push(release);
         reply
     });

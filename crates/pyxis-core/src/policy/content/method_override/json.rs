@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{NamedMethod, mentions, of_parameter};
 
 /// Members at the top of a JSON document of any size. `is_declared`: the request says that it is JSON.
-pub(super) fn named(body: &[u8], is_declared: bool) -> Vec<NamedMethod> {
+pub(super) fn find_overrides(body: &[u8], is_declared: bool) -> Vec<NamedMethod> {
     match serde_json::from_slice::<TopMembers>(body) {
         Ok(TopMembers(found)) => found,
         // A lenient reader may find what is not found here.

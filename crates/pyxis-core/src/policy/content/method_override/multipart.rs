@@ -8,10 +8,10 @@ const CONTENT_ID: &[u8] = b"content-id";
 /// Parts of a multipart form, found by their header alone: a file that looks like one only makes the verdict stricter.
 /// Values are not read.
 ///
-/// Readers of forms disagree about every header but the plainest: some need no `form-data`, some join `name*0` and
-/// `name*1`, some decode `=?UTF-8?B?…?=`, some look for `name=` anywhere. So the name of a part is read in its plain
-/// form alone, and a header of any other form that has a name may name anything.
-pub(super) fn named(body: &[u8]) -> Vec<NamedMethod> {
+/// Readers of forms disagree about every header but the plainest. Some need no `form-data`, some join `name*0` and
+/// `name*1`, some decode `=?UTF-8?B?…?=`, some look for `name=` anywhere. So the name of a part is read in its
+/// plain form alone. A header of any other form that has a name may name anything.
+pub(super) fn find_overrides(body: &[u8]) -> Vec<NamedMethod> {
     let mut found = Vec::new();
     let mut lines = body.split(|byte| *byte == b'\n').peekable();
     while let Some(line) = lines.next() {
@@ -79,8 +79,8 @@ fn plain_name(header: &str) -> Option<&str> {
     (is_plain && (rest.is_empty() || rest.starts_with(';')) && !has_name(rest)).then_some(name)
 }
 
-/// True if a reader can find a parameter in this text that names the part: `name`, `name*`, `name*0*` and their like,
-/// which are no part of `filename`.
+/// True if a reader can find a parameter in this text that names the part. These are `name`, `name*`, `name*0*`
+/// and their like, which are no part of `filename`.
 fn has_name(text: &str) -> bool {
     let lower = text.to_ascii_lowercase().replace('\\', "");
     lower.match_indices("name").any(|(at, name)| {

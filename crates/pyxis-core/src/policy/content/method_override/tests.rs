@@ -5,46 +5,46 @@ const JSON: Option<&str> = Some("application/json; charset=utf-8");
 const PARTS: Option<&str> = Some("multipart/form-data; boundary=x");
 
 /// Verdict under a policy that passes GET, POST and PATCH, asks about PUT and denies DELETE.
-fn verdict(method: Method, query: Option<&str>, content_type: Option<&str>, body: &str) -> Verdict {
+fn verdict(method: Method, query: Option<&str>, content_type: Option<&str>, body: &str) -> PolicyVerdict {
     let verdicts = |method| match method {
-        Method::Delete => Verdict::Deny,
-        Method::Put => Verdict::RequireApproval,
-        _ => Verdict::AutoApprove,
+        Method::Delete => PolicyVerdict::Deny,
+        Method::Put => PolicyVerdict::RequireApproval,
+        _ => PolicyVerdict::AutoApprove,
     };
     let content = RequestContent { content_type, is_encoded: false, query, body: body.as_bytes() };
-    finding(verdicts, method, &content).map_or(Verdict::AutoApprove, |finding| finding.verdict)
+    finding(verdicts, method, &content).map_or(PolicyVerdict::AutoApprove, |finding| finding.verdict)
 }
 
 #[test]
 fn a_request_is_also_judged_as_the_method_that_its_form_or_its_json_names() {
     for (content_type, body, expected) in [
-        (FORM, "_method=delete&a=1", Verdict::Deny),
-        (FORM, "%5Fmethod=%44ELETE", Verdict::Deny),
-        (FORM, "a=1&_method=PUT", Verdict::RequireApproval),
-        (FORM, "_method=patch", Verdict::AutoApprove),
-        (FORM, "_method=post", Verdict::AutoApprove),
-        (FORM, "_method=PATCH&_method=DELETE", Verdict::Deny),
-        (FORM, "_Method=DELETE", Verdict::Deny),
-        (FORM, "X-HTTP-Method-Override=DELETE", Verdict::Deny),
-        (FORM, "payment_method=card&method=DELETE", Verdict::AutoApprove),
-        (None, "_method=DELETE", Verdict::Deny),
-        (None, r#"{"_method":"DELETE"}"#, Verdict::Deny),
-        (JSON, r#"{"a":{"_method":"DELETE"},"b":[1,"_method"]}"#, Verdict::AutoApprove),
-        (JSON, r#"{"a":1,"_method":"DELETE"}"#, Verdict::Deny),
-        (JSON, r#"{"\u005fmethod":"put"}"#, Verdict::RequireApproval),
-        (JSON, r#"{"a":1}"#, Verdict::AutoApprove),
-        (JSON, "{\"a\":1}\n{\"b\":2}", Verdict::AutoApprove),
-        (Some("application/x-www-form-urlencoded,x"), "_method=DELETE", Verdict::Deny),
-        (Some("application/x-www-form-urlencoded x"), "_method=DELETE", Verdict::Deny),
-        (Some("application/x-www-form-urlencoded; charset=ibm037"), "%6D=1", Verdict::Deny),
-        (Some("application/x-www-form-urlencoded; charset=\"UTF-8\""), "a=1", Verdict::AutoApprove),
-        (Some("application/vnd.api+json"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
-        (Some("application/json, x"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
-        (Some("application/json2"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
-        (Some("text/plain;/json"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
-        (Some("application/x+json-seq"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
-        (Some("text/plain"), "_method=DELETE", Verdict::AutoApprove),
-        (Some("application/octet-stream"), "_method=DELETE", Verdict::AutoApprove),
+        (FORM, "_method=delete&a=1", PolicyVerdict::Deny),
+        (FORM, "%5Fmethod=%44ELETE", PolicyVerdict::Deny),
+        (FORM, "a=1&_method=PUT", PolicyVerdict::RequireApproval),
+        (FORM, "_method=patch", PolicyVerdict::AutoApprove),
+        (FORM, "_method=post", PolicyVerdict::AutoApprove),
+        (FORM, "_method=PATCH&_method=DELETE", PolicyVerdict::Deny),
+        (FORM, "_Method=DELETE", PolicyVerdict::Deny),
+        (FORM, "X-HTTP-Method-Override=DELETE", PolicyVerdict::Deny),
+        (FORM, "payment_method=card&method=DELETE", PolicyVerdict::AutoApprove),
+        (None, "_method=DELETE", PolicyVerdict::Deny),
+        (None, r#"{"_method":"DELETE"}"#, PolicyVerdict::Deny),
+        (JSON, r#"{"a":{"_method":"DELETE"},"b":[1,"_method"]}"#, PolicyVerdict::AutoApprove),
+        (JSON, r#"{"a":1,"_method":"DELETE"}"#, PolicyVerdict::Deny),
+        (JSON, r#"{"\u005fmethod":"put"}"#, PolicyVerdict::RequireApproval),
+        (JSON, r#"{"a":1}"#, PolicyVerdict::AutoApprove),
+        (JSON, "{\"a\":1}\n{\"b\":2}", PolicyVerdict::AutoApprove),
+        (Some("application/x-www-form-urlencoded,x"), "_method=DELETE", PolicyVerdict::Deny),
+        (Some("application/x-www-form-urlencoded x"), "_method=DELETE", PolicyVerdict::Deny),
+        (Some("application/x-www-form-urlencoded; charset=ibm037"), "%6D=1", PolicyVerdict::Deny),
+        (Some("application/x-www-form-urlencoded; charset=\"UTF-8\""), "a=1", PolicyVerdict::AutoApprove),
+        (Some("application/vnd.api+json"), r#"{"_method":"DELETE"}"#, PolicyVerdict::Deny),
+        (Some("application/json, x"), r#"{"_method":"DELETE"}"#, PolicyVerdict::Deny),
+        (Some("application/json2"), r#"{"_method":"DELETE"}"#, PolicyVerdict::Deny),
+        (Some("text/plain;/json"), r#"{"_method":"DELETE"}"#, PolicyVerdict::Deny),
+        (Some("application/x+json-seq"), r#"{"_method":"DELETE"}"#, PolicyVerdict::Deny),
+        (Some("text/plain"), "_method=DELETE", PolicyVerdict::AutoApprove),
+        (Some("application/octet-stream"), "_method=DELETE", PolicyVerdict::AutoApprove),
     ] {
         assert_eq!(verdict(Method::Post, None, content_type, body), expected, "{content_type:?} {body}");
     }
@@ -60,15 +60,15 @@ fn a_method_that_is_not_certain_counts_as_the_strictest() {
         (JSON, r#"{"_method":["patch"]}"#),
         (JSON, r#"{"_method":"patch"} x"#),
     ] {
-        assert_eq!(verdict(Method::Post, None, content_type, body), Verdict::Deny, "{body}");
+        assert_eq!(verdict(Method::Post, None, content_type, body), PolicyVerdict::Deny, "{body}");
     }
     let verdicts = |method| match method {
-        Method::Post => Verdict::AutoApprove,
-        _ => Verdict::RequireApproval,
+        Method::Post => PolicyVerdict::AutoApprove,
+        _ => PolicyVerdict::RequireApproval,
     };
     let hidden = RequestContent { content_type: JSON, is_encoded: true, query: None, body: b"x" };
     let found = finding(verdicts, Method::Post, &hidden).unwrap();
-    assert_eq!(found.verdict, Verdict::RequireApproval);
+    assert_eq!(found.verdict, PolicyVerdict::RequireApproval);
 }
 
 #[test]
@@ -100,7 +100,11 @@ fn a_part_of_a_multipart_form_counts_by_its_name_in_any_spelling() {
         "Content-Disposition: form-data; name (x)=\"_method\"",
         "Content-Disposition: attachment; name = \"_method\"",
     ] {
-        assert_eq!(verdict(Method::Post, None, PARTS, &part(disposition)), Verdict::Deny, "{disposition}");
+        assert_eq!(
+            verdict(Method::Post, None, PARTS, &part(disposition)),
+            PolicyVerdict::Deny,
+            "{disposition}"
+        );
     }
     for disposition in [
         "Content-Disposition: form-data; name=\"payment_method\"",
@@ -111,16 +115,16 @@ fn a_part_of_a_multipart_form_counts_by_its_name_in_any_spelling() {
         "Content-Disposition: attachment; filename=\"=?UTF-8?B?X21ldGhvZA==?=\"",
     ] {
         let found = verdict(Method::Post, None, PARTS, &part(disposition));
-        assert_eq!(found, Verdict::AutoApprove, "{disposition}");
+        assert_eq!(found, PolicyVerdict::AutoApprove, "{disposition}");
     }
 }
 
 #[test]
 fn a_query_counts_for_every_method_and_a_body_for_post_alone() {
     for method in [Method::Get, Method::Post, Method::Patch] {
-        assert_eq!(verdict(method, Some("a=1&_method=DELETE"), None, ""), Verdict::Deny, "{method}");
+        assert_eq!(verdict(method, Some("a=1&_method=DELETE"), None, ""), PolicyVerdict::Deny, "{method}");
     }
-    assert_eq!(verdict(Method::Patch, None, FORM, "_method=DELETE"), Verdict::AutoApprove);
+    assert_eq!(verdict(Method::Patch, None, FORM, "_method=DELETE"), PolicyVerdict::AutoApprove);
     for too_long in [true, false] {
         assert!(may_have_parameters(None, too_long) && may_have_parameters(PARTS, too_long));
         assert!(!may_have_parameters(Some("application/x-ndjson"), too_long));

@@ -16,9 +16,9 @@ fn two_hundred_rules_look_at_a_large_form_and_a_large_document_each_for_its_own_
         (0..100).map(|field| format!("\"f{field}\":{field},\"p{field}\":\"{padding}\"")).collect();
     let (form, json) = (form.join("&"), format!("{{{}}}", json.join(",")));
     let url = |kind| format!("https://api.example.com/v1/{kind}");
-    assert_eq!(verdict(&policy, &url("form"), FORM, &form), Verdict::AutoApprove);
-    assert_eq!(verdict(&policy, &url("json"), JSON, &json), Verdict::AutoApprove);
+    assert_eq!(verdict(&policy, &url("form"), FORM, &form), PolicyVerdict::AutoApprove);
+    assert_eq!(verdict(&policy, &url("json"), JSON, &json), PolicyVerdict::AutoApprove);
     let (form, json) = (form.replace("f99=99", "f99=100"), json.replace("\"f99\":99", "\"f99\":100"));
-    assert_eq!(verdict(&policy, &url("form"), FORM, &form), Verdict::RequireApproval);
-    assert_eq!(verdict(&policy, &url("json"), JSON, &json), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, &url("form"), FORM, &form), PolicyVerdict::RequireApproval);
+    assert_eq!(verdict(&policy, &url("json"), JSON, &json), PolicyVerdict::RequireApproval);
 }

@@ -11,12 +11,12 @@ pub struct AnswerSearch {
     seen: usize,
     /// Bytes that were read as JSON.
     read: usize,
-    form: Form,
+    form: BodyFormat,
 }
 
 /// Form of a body, as its first character says.
 #[derive(Debug, Default)]
-enum Form {
+enum BodyFormat {
     #[default]
     Unknown,
     Document(Nesting),
@@ -49,24 +49,24 @@ impl AnswerSearch {
             let (at, byte) = (self.seen, body[self.seen]);
             self.seen += 1;
             let found = match &mut self.form {
-                Form::Unknown => {
-                    self.form = Form::beginning_with(byte, at);
+                BodyFormat::Unknown => {
+                    self.form = BodyFormat::beginning_with(byte, at);
                     None
                 }
-                Form::Document(nesting) => {
+                BodyFormat::Document(nesting) => {
                     if nesting.ends_with(byte) {
-                        self.form = Form::Ended;
+                        self.form = BodyFormat::Ended;
                         self.read += body.len();
                         parse(body)
                     } else {
                         None
                     }
                 }
-                Form::Events(event) if byte == b'\n' => event.end_line(body, at).and_then(|data| {
+                BodyFormat::Events(event) if byte == b'\n' => event.end_line(body, at).and_then(|data| {
                     self.read += data.len();
                     parse(&data)
                 }),
-                Form::Events(_) | Form::Ended => None,
+                BodyFormat::Events(_) | BodyFormat::Ended => None,
             };
             if found.is_some() {
                 return found;
@@ -86,7 +86,7 @@ fn parse(json: &[u8]) -> Option<Value> {
     serde_json::from_slice(json).ok().filter(is_answer)
 }
 
-impl Form {
+impl BodyFormat {
     fn beginning_with(byte: u8, at: usize) -> Self {
         match byte {
             b'{' => Self::Document(Nesting { depth: 1, ..Nesting::default() }),

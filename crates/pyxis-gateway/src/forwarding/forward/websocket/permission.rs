@@ -1,7 +1,7 @@
 //! Permission of an open WebSocket, checked again whenever the configuration changes.
 
 use http::HeaderMap;
-use pyxis_core::policy::{Method, Verdict};
+use pyxis_core::policy::{Method, PolicyVerdict};
 use pyxis_core::target::Target;
 
 use crate::connections::run_tokens;
@@ -30,7 +30,7 @@ pub(super) struct Permission {
 
 impl Permission {
     /// The permission of a request that is about to be sent.
-    pub(super) fn of(asked: &ValidatedRequest<'_>, is_approved: bool) -> Result<Self> {
+    pub(super) fn from_request(asked: &ValidatedRequest<'_>, is_approved: bool) -> Result<Self> {
         Ok(Self {
             key: CallerKey::of_digest(&asked.agent.row.key_hash)?,
             credential: asked.credential.row.name.clone(),
@@ -74,13 +74,13 @@ impl Permission {
         }
         let decision = authorize::decide(credential, Method::WebSocket, &self.target);
         let headers = HeaderMap::new();
-        let unread = content::of(&headers, &self.target, &[]);
+        let unread = content::build(&headers, &self.target, &[]);
         let found = content::finding(credential, &decision, Method::WebSocket, &self.target, &unread);
         let verdict = found.map_or(decision.verdict, |found| found.verdict);
         match verdict {
-            Verdict::AutoApprove => true,
-            Verdict::RequireApproval => self.is_approved,
-            Verdict::Deny => false,
+            PolicyVerdict::AutoApprove => true,
+            PolicyVerdict::RequireApproval => self.is_approved,
+            PolicyVerdict::Deny => false,
         }
     }
 }

@@ -151,7 +151,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             let close_code = (piece.opcode == Opcode::Close).then(|| code(&piece.payload));
             tokio::select! {
                 biased;
-                written = self.pass(piece) => if written.is_err() { return PumpEnd::Gone },
+                written = self.forward_piece(piece) => if written.is_err() { return PumpEnd::Gone },
                 // A frame is written in part, so that no other can follow.
                 _ = &mut closing => return PumpEnd::Gone,
             }
@@ -180,7 +180,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         PumpEnd::Stopped
     }
 
-    async fn pass(&mut self, piece: FramePiece) -> io::Result<()> {
+    async fn forward_piece(&mut self, piece: FramePiece) -> io::Result<()> {
         if piece.opcode.is_control() {
             let payload = self.scrub_control(piece.payload);
             return self.writer.write(true, piece.opcode, &payload).await;

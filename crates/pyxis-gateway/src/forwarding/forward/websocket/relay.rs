@@ -145,7 +145,7 @@ where
                 deadline = Some(Instant::now() + GRACE);
                 continue;
             }
-            () = until(deadline), if deadline.is_some() => break,
+            () = wait_until(deadline), if deadline.is_some() => break,
             never = &mut watching => match never {},
         };
         deadline.get_or_insert_with(|| Instant::now() + GRACE);
@@ -164,7 +164,7 @@ where
     })
 }
 
-async fn until(deadline: Option<Instant>) {
+async fn wait_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,

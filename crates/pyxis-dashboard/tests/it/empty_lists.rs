@@ -58,7 +58,7 @@ engines! {
         assert!(rights.contains("No credentials yet") && rights.contains("/app/new/credential"));
         assert!(member.get("/app/account").await.text.contains("None yet. An owner or admin assigns you"));
         assert!(member.get("/app/policies").await.text.contains("No policies you can change"));
-        api_keys::create(&server.scoring, &actor, ApiKeyInput::named("server")).await.unwrap();
+        api_keys::create(&server.scoring, &actor, ApiKeyInput::with_name("server")).await.unwrap();
         assert!(owner.get("/app/api-keys").await.text.contains("No requests yet."));
     }
 }

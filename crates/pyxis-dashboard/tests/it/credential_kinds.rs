@@ -153,7 +153,7 @@ async fn the_page_of_a_new_credential_lists_every_kind_and_its_form_has_every_fi
         let new = format!("/app/new/credential?kind={}", kind.name);
         assert!(list.contains(&format!("href=\"{new}\"")), "{}", kind.name);
         let form = browser.get(&new).await.text;
-        for field in kind.settings.iter().chain(kind.secret_fields()).chain(kind.secret.whole()) {
+        for field in kind.settings.iter().chain(kind.secret_fields()).chain(kind.secret.text_field()) {
             assert!(form.contains(&format!(" name=\"{}\"", field.name)), "{}: {}", kind.name, field.name);
         }
         assert_eq!(form.contains(" name=\"header_name\""), kind.headers.is_some(), "{}", kind.name);

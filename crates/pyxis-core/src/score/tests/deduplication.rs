@@ -151,9 +151,9 @@ fn days() -> Vec<Day> {
 #[test]
 fn the_first_holder_keeps() {
     for Day { what, now, stamps, claims, dedup, claimed: wanted, until } in days() {
-        let found = settled(now, &stamps, &claims);
+        let found = compute_score(now, &stamps, &claims);
         let deduplicated: Vec<_> =
-            shown(&found).into_iter().filter(|e| e.2).map(|(name, _, _, until)| (name, until)).collect();
+            summarize(&found).into_iter().filter(|e| e.2).map(|(name, _, _, until)| (name, until)).collect();
         assert_eq!(deduplicated, dedup, "{what}: deduplicated");
         assert_eq!(claimed(&found), wanted, "{what}: claims");
         assert_eq!(found.valid_until, day(until), "{what}: valid until");
@@ -168,7 +168,7 @@ fn the_longest_lived_stamp_of_the_wallet_stands_behind_the_claim() {
     let stamps = [stamp("A", 9, "n"), stamp("B", 12, "n")];
     for order in [[0, 1], [1, 0]] {
         let stamps = order.map(|index: usize| stamps[index].clone());
-        let claim = &settled(1, &stamps, &[]).claims[0];
+        let claim = &compute_score(1, &stamps, &[]).claims[0];
         assert_eq!((&claim.provider, claim.digest), (&Some(name("B")), stamp("B", 12, "n").digest));
     }
 }

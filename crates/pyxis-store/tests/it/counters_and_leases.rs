@@ -90,12 +90,12 @@ engines! {
     async fn a_key_whose_outcome_is_lost_stays_used(main: &Workspace) {
         let (store, ws) = (&main.store, main.id);
         let key = new_key(main);
-        assert!(!idempotency::lose(store, ws, key.agent_id, "k").await.unwrap());
+        assert!(!idempotency::mark_outcome_unknown(store, ws, key.agent_id, "k").await.unwrap());
         idempotency::claim(store, &key).await.unwrap();
         let other = main.add_workspace("other").await;
-        assert!(!idempotency::lose(store, other, key.agent_id, "k").await.unwrap());
-        assert!(idempotency::lose(store, ws, key.agent_id, "k").await.unwrap());
-        assert!(!idempotency::lose(store, ws, key.agent_id, "k").await.unwrap());
+        assert!(!idempotency::mark_outcome_unknown(store, other, key.agent_id, "k").await.unwrap());
+        assert!(idempotency::mark_outcome_unknown(store, ws, key.agent_id, "k").await.unwrap());
+        assert!(!idempotency::mark_outcome_unknown(store, ws, key.agent_id, "k").await.unwrap());
         assert!(!idempotency::release(store, ws, key.agent_id, "k").await.unwrap());
         match idempotency::claim(store, &key).await.unwrap() {
             Claim::Existing(row) => assert_eq!((row.state, row.sealed_outcome), (KeyState::Done, None)),

@@ -8,7 +8,7 @@ use pyxis_core::address::EvmAddress;
 
 use super::{ActivityRecord, Moved, is_round, time};
 use crate::Error;
-use crate::graph::Facts;
+use crate::graph::AddressProfile;
 use crate::scope::{Chain, Kind};
 
 /// Names of each column, the preferred one first.
@@ -121,7 +121,7 @@ pub(super) struct Transfers {
     /// The contract that a transfer without recipient created.
     contract: Option<usize>,
     chain: Option<usize>,
-    kind: Source,
+    kind: KindSource,
     /// The kind of a transfer if no column tells it.
     default: Kind,
     time: Option<usize>,
@@ -130,7 +130,7 @@ pub(super) struct Transfers {
 
 /// Source of a transfer's kind.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum KindSource {
     Nowhere,
     /// A column of kinds.
     Exact(usize),
@@ -183,11 +183,11 @@ impl Header {
         }
     }
 
-    fn kind(&self) -> (Source, Kind) {
+    fn kind(&self) -> (KindSource, Kind) {
         let source = match (self.find(&["kind"]), self.find(HINTS)) {
-            (Some(place), _) => Source::Exact(place),
-            (None, Some(place)) => Source::Hint(place),
-            (None, None) => Source::Nowhere,
+            (Some(place), _) => KindSource::Exact(place),
+            (None, Some(place)) => KindSource::Hint(place),
+            (None, None) => KindSource::Nowhere,
         };
         let default = if self.has(OF_NFTS) {
             Kind::Nft
@@ -234,7 +234,7 @@ fn stem(mut name: &str) -> &str {
 
 impl Columns {
     /// Finds the columns by their names.
-    pub(super) fn of<'a>(header: impl IntoIterator<Item = &'a str>) -> Result<(Self, Layout), Error> {
+    pub(super) fn find<'a>(header: impl IntoIterator<Item = &'a str>) -> Result<(Self, Layout), Error> {
         let shown: Vec<String> =
             header.into_iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect();
         let header = Header { plain: shown.iter().map(|name| plain(name)).collect(), shown };
@@ -276,9 +276,9 @@ impl Columns {
                 from: to(old.from)?,
                 to: to(old.to)?,
                 kind: match old.kind {
-                    Source::Nowhere => Source::Nowhere,
-                    Source::Exact(place) => Source::Exact(to(place)?),
-                    Source::Hint(place) => Source::Hint(to(place)?),
+                    KindSource::Nowhere => KindSource::Nowhere,
+                    KindSource::Exact(place) => KindSource::Exact(to(place)?),
+                    KindSource::Hint(place) => KindSource::Hint(to(place)?),
                 },
                 amount: match old.amount {
                     Amount::Nowhere => Amount::Nowhere,
@@ -297,7 +297,7 @@ impl Columns {
     pub(super) fn record(&self, line: &impl Cells) -> Result<ActivityRecord, String> {
         match *self {
             Self::Facts { address, first, volume } => {
-                let facts = Facts {
+                let facts = AddressProfile {
                     first_bridge: time::seconds(&line.text(first)?)?.map_or(0, NonZeroU32::get),
                     volume_usd: volume.map_or(Ok(0.0), |place| usd(&line.text(place)?))?,
                 };
@@ -312,8 +312,8 @@ impl Transfers {
     /// The fields that are read, with their positions.
     fn read(&self) -> [(&'static str, Option<usize>); 8] {
         let kind = match self.kind {
-            Source::Nowhere => None,
-            Source::Exact(place) | Source::Hint(place) => Some(place),
+            KindSource::Nowhere => None,
+            KindSource::Exact(place) | KindSource::Hint(place) => Some(place),
         };
         let (amount, other) = match self.amount {
             Amount::Nowhere => (None, None),
@@ -343,9 +343,9 @@ impl Transfers {
         Ok(Moved {
             chain: self.chain.map_or(Ok(Chain::Ethereum), |place| chain(&line.text(place)?))?,
             kind: match self.kind {
-                Source::Nowhere => self.default,
-                Source::Exact(place) => kind(&line.text(place)?)?,
-                Source::Hint(place) => self.hinted(&line.text(place)?)?,
+                KindSource::Nowhere => self.default,
+                KindSource::Exact(place) => kind(&line.text(place)?)?,
+                KindSource::Hint(place) => self.hinted(&line.text(place)?)?,
             },
             from,
             to,

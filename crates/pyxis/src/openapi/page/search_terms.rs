@@ -32,7 +32,7 @@ impl SearchTerms {
 }
 
 /// A description; backticks mark code.
-pub(super) fn words(description: &Value) -> SearchTerms {
+pub(super) fn parse_terms(description: &Value) -> SearchTerms {
     let parts = description.as_str().unwrap_or_default().split('`').enumerate();
     let pieces = parts.filter(|(_, part)| !part.is_empty()).map(|(position, part)| {
         if position % 2 == 1 { Piece::Code(part.to_owned()) } else { Piece::Text(part.to_owned()) }
@@ -43,5 +43,5 @@ pub(super) fn words(description: &Value) -> SearchTerms {
 /// A longer description; empty lines separate paragraphs.
 pub(super) fn paragraphs(description: &Value) -> Vec<SearchTerms> {
     let text = description.as_str().unwrap_or_default();
-    text.split("\n\n").filter(|part| !part.is_empty()).map(|part| words(&part.into())).collect()
+    text.split("\n\n").filter(|part| !part.is_empty()).map(|part| parse_terms(&part.into())).collect()
 }

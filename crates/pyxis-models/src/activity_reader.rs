@@ -27,7 +27,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::entries::BadEntries;
 
 use crate::Error;
-use crate::graph::{Builder, Facts, Transfer};
+use crate::graph::{AddressProfile, Builder, Transfer};
 use crate::scope::{Chain, Kind};
 use columns::{Cells, Columns};
 use table::Table;
@@ -37,7 +37,7 @@ use table::Table;
 pub enum ActivityRecord {
     Transfer(Moved),
     /// Known facts about an address apart from its transfers.
-    Facts(EvmAddress, Facts),
+    Facts(EvmAddress, AddressProfile),
 }
 
 /// A transfer between addresses.
@@ -94,11 +94,11 @@ impl Read for Counted {
 
 /// Reads an activity file line by line (Parquet rows count as lines), in constant memory.
 pub struct Reader {
-    source: Source,
+    source: RecordSource,
     layout: Layout,
 }
 
-enum Source {
+enum RecordSource {
     Lines(Box<Lines>),
     Table(Box<Table>),
 }
@@ -126,7 +126,7 @@ impl Reader {
         file.rewind()?;
         if &start[..known] == table::MAGIC {
             let (table, layout) = Table::new(file, read)?;
-            return Ok(Self { source: Source::Table(Box::new(table)), layout });
+            return Ok(Self { source: RecordSource::Table(Box::new(table)), layout });
         }
         Self::new(unpack(Box::new(Counted { file, read }))?)
     }
@@ -134,9 +134,9 @@ impl Reader {
     /// Reads the first line of CSV.
     pub fn new(source: Box<dyn Read + Send>) -> Result<Self, Error> {
         let mut lines = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 17).from_reader(source);
-        let (columns, layout) = Columns::of(lines.headers().map_err(broken)?)?;
+        let (columns, layout) = Columns::find(lines.headers().map_err(broken)?)?;
         let lines = Lines { source: lines, columns, line: ByteRecord::new() };
-        Ok(Self { source: Source::Lines(Box::new(lines)), layout })
+        Ok(Self { source: RecordSource::Lines(Box::new(lines)), layout })
     }
 
     /// The file's columns: those that are read and those that are ignored.
@@ -147,8 +147,8 @@ impl Reader {
     /// Skips lines that were read before.
     pub fn pass_over(&mut self, lines: u64) -> Result<(), Error> {
         match &mut self.source {
-            Source::Table(table) => table.pass_over(lines),
-            Source::Lines(source) => {
+            RecordSource::Table(table) => table.pass_over(lines),
+            RecordSource::Lines(source) => {
                 for _ in 0..lines {
                     if !source.source.read_byte_record(&mut source.line).map_err(broken)? {
                         break;
@@ -162,8 +162,8 @@ impl Reader {
     /// Lines before the first counted one: the column names are one in CSV.
     pub const fn heading(&self) -> i64 {
         match self.source {
-            Source::Lines(_) => 1,
-            Source::Table(_) => 0,
+            RecordSource::Lines(_) => 1,
+            RecordSource::Table(_) => 0,
         }
     }
 }
@@ -174,8 +174,8 @@ impl Iterator for Reader {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.source {
-            Source::Table(table) => table.next(),
-            Source::Lines(lines) => match lines.source.read_byte_record(&mut lines.line) {
+            RecordSource::Table(table) => table.next(),
+            RecordSource::Lines(lines) => match lines.source.read_byte_record(&mut lines.line) {
                 Ok(false) => None,
                 Ok(true) => Some(Ok(lines.columns.record(&lines.line))),
                 Err(error) => Some(Err(broken(error))),

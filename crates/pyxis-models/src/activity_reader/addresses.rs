@@ -35,10 +35,10 @@ pub struct AddressCell {
 
 /// A list of addresses.
 pub struct AddressReader {
-    source: Source,
+    source: AddressSource,
 }
 
-enum Source {
+enum AddressSource {
     Lines(Box<Lines>),
     Table { table: Box<Table>, row: u64 },
 }
@@ -87,13 +87,13 @@ impl AddressReader {
     /// Number of rows, if the file tells.
     pub fn rows(&self) -> Option<u64> {
         match &self.source {
-            Source::Lines(_) => None,
-            Source::Table { table, .. } => Some(table.rows()),
+            AddressSource::Lines(_) => None,
+            AddressSource::Table { table, .. } => Some(table.rows()),
         }
     }
 }
 
-fn of_table(file: File) -> Result<Source, Error> {
+fn of_table(file: File) -> Result<AddressSource, Error> {
     let table = Table::of_one_column(file, |names| {
         let named = names.iter().position(|name| name.trim().eq_ignore_ascii_case(NAME));
         match (named, names.len()) {
@@ -110,10 +110,10 @@ fn of_table(file: File) -> Result<Source, Error> {
         let why = "a row group needs more than 512 MiB; write smaller row groups";
         return Err(Error::unreadable("the Parquet file", why.to_owned()));
     }
-    Ok(Source::Table { table: Box::new(table), row: 0 })
+    Ok(AddressSource::Table { table: Box::new(table), row: 0 })
 }
 
-fn of_lines(file: File) -> Result<Source, Error> {
+fn of_lines(file: File) -> Result<AddressSource, Error> {
     let since = Arc::new(AtomicU64::new(0));
     let bounded = Bounded { source: unpack(Box::new(file))?, since: Arc::clone(&since) };
     let mut source = csv::ReaderBuilder::new()
@@ -128,7 +128,13 @@ fn of_lines(file: File) -> Result<Source, Error> {
     let named = record.iter().position(|cell| plain(cell).eq_ignore_ascii_case(NAME.as_bytes()));
     let is_address = record.get(0).is_some_and(|cell| plain(cell).starts_with(b"0x"));
     let first_is_data = any && named.is_none() && is_address;
-    Ok(Source::Lines(Box::new(Lines { source, since, record, column: named.unwrap_or(0), first_is_data })))
+    Ok(AddressSource::Lines(Box::new(Lines {
+        source,
+        since,
+        record,
+        column: named.unwrap_or(0),
+        first_is_data,
+    })))
 }
 
 /// A cell without spaces, and without the mark that some programs put at the start of a file.
@@ -173,8 +179,8 @@ impl Iterator for AddressReader {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.source {
-            Source::Lines(lines) => lines.next(),
-            Source::Table { table, row } => {
+            AddressSource::Lines(lines) => lines.next(),
+            AddressSource::Table { table, row } => {
                 *row += 1;
                 let line = *row;
                 let filled = |text: String| {
@@ -195,15 +201,15 @@ mod tests {
 
     const A: &str = "0x00000000000000000000000000000000000000aa";
 
-    type Line = (u64, Result<String, String>);
+    type NumberedAddress = (u64, Result<String, String>);
 
-    fn read(bytes: &[u8]) -> Result<Vec<Line>, Error> {
+    fn read(bytes: &[u8]) -> Result<Vec<NumberedAddress>, Error> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         AddressReader::new(file)?.map(|cell| cell.map(|cell| (cell.line, cell.text))).collect()
     }
 
-    fn lines(text: &str) -> Vec<Line> {
+    fn lines(text: &str) -> Vec<NumberedAddress> {
         read(text.as_bytes()).unwrap()
     }
 

@@ -27,7 +27,7 @@ async fn import(scene: &Scene, credentials: &[(u64, String)]) {
         .iter()
         .map(|(number, text)| parse_and_verify(text, wallet(*number), now, |_| true).unwrap())
         .collect();
-    let batch = Batch::of(scene.workspace, verified, now);
+    let batch = Batch::prepare(scene.workspace, verified, now);
     ingest_many(&scene.state.books, batch, now).await.unwrap().1.await.unwrap();
 }
 

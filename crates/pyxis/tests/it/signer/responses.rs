@@ -107,7 +107,7 @@ async fn a_target_that_cannot_be_reached_is_502_and_a_silent_one_504() {
     let gone = Upstream::http().await.url("/");
     signer.call("GET", &gone).send().await.problem(502, "upstream_error");
     let upstream = Upstream::http().await;
-    let (reply, _release) = Reply::ok("late").held();
+    let (reply, _release) = Reply::ok("late").hold();
     upstream.reply(reply);
     signer.to(&upstream, "GET", "/").send().await.problem(504, "upstream_timeout");
     upstream.reply(Reply::abort());
@@ -121,7 +121,7 @@ async fn a_request_that_may_have_been_carried_out_is_said_to_be_so() {
     let problem = signer.call("POST", &gone).send().await.problem(502, "upstream_error");
     assert!(problem["detail"].as_str().unwrap().contains("nothing was sent"), "{problem}");
     let upstream = Upstream::http().await;
-    let (reply, _release) = Reply::ok("late").held();
+    let (reply, _release) = Reply::ok("late").hold();
     upstream.reply(reply);
     signer.to(&upstream, "POST", "/").send().await.problem(504, "outcome_unknown");
     for method in ["POST", "PUT", "PATCH", "DELETE"] {

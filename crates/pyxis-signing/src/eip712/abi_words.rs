@@ -4,7 +4,7 @@ use pyxis_core::address::EvmAddress;
 use sha3::{Digest, Keccak256};
 
 /// 32 bytes: a hash, or a value as encoded by contracts.
-pub type Word = [u8; 32];
+pub type AbiWord = [u8; 32];
 
 const DOMAIN: &str = "EIP712Domain(string name,string version)";
 const DOMAIN_OF_CHAIN: &str = "EIP712Domain(string name,string version,uint256 chainId)";
@@ -12,41 +12,41 @@ const DOMAIN_OF_CONTRACT: &str =
     "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
 
 /// Keccak-256 of `data`.
-pub fn keccak(data: &[u8]) -> Word {
+pub fn keccak(data: &[u8]) -> AbiWord {
     Keccak256::digest(data).into()
 }
 
 /// Encodes a `string` member.
-pub fn text(text: &str) -> Word {
+pub fn text(text: &str) -> AbiWord {
     keccak(text.as_bytes())
 }
 
 /// Encodes an unsigned member of up to 64 bits.
-pub fn number(number: u64) -> Word {
+pub fn number(number: u64) -> AbiWord {
     let mut word = [0; 32];
     word[24..].copy_from_slice(&number.to_be_bytes());
     word
 }
 
 /// Encodes a `bool` member.
-pub fn boolean(value: bool) -> Word {
+pub fn boolean(value: bool) -> AbiWord {
     number(u64::from(value))
 }
 
 /// Encodes an `address` member.
-pub fn address(address: EvmAddress) -> Word {
+pub fn address(address: EvmAddress) -> AbiWord {
     let mut word = [0; 32];
     word[12..].copy_from_slice(&address.0);
     word
 }
 
 /// `hashStruct` of a type, given as its type string, and of its members in that order.
-pub fn hash_struct(type_text: &str, members: &[Word]) -> Word {
+pub fn hash_struct(type_text: &str, members: &[AbiWord]) -> AbiWord {
     keccak(&[&text(type_text), members.as_flattened()].concat())
 }
 
 /// Domain separator, bound to a chain if one is given.
-pub fn domain(name: &str, version: &str, chain_id: Option<u64>) -> Word {
+pub fn domain(name: &str, version: &str, chain_id: Option<u64>) -> AbiWord {
     match chain_id {
         None => hash_struct(DOMAIN, &[text(name), text(version)]),
         Some(id) => hash_struct(DOMAIN_OF_CHAIN, &[text(name), text(version), number(id)]),
@@ -54,25 +54,25 @@ pub fn domain(name: &str, version: &str, chain_id: Option<u64>) -> Word {
 }
 
 /// Domain separator, bound to a contract on a chain.
-pub fn domain_of_contract(name: &str, version: &str, chain_id: u64, contract: EvmAddress) -> Word {
+pub fn domain_of_contract(name: &str, version: &str, chain_id: u64, contract: EvmAddress) -> AbiWord {
     let members = [text(name), text(version), number(chain_id), address(contract)];
     hash_struct(DOMAIN_OF_CONTRACT, &members)
 }
 
 /// The hash to sign, computed from the hashes of domain and message.
-pub fn signing_hash(domain: Word, message: Word) -> Word {
+pub fn signing_hash(domain: AbiWord, message: AbiWord) -> AbiWord {
     keccak(&[&[0x19, 0x01], &domain[..], &message].concat())
 }
 
 /// An integer of `bits` in two's complement. `None` if outside the range of its type.
-pub fn integer(magnitude: Word, negative: bool, signed: bool, bits: u32) -> Option<Word> {
+pub fn integer(magnitude: AbiWord, negative: bool, signed: bool, bits: u32) -> Option<AbiWord> {
     if !fits(&magnitude, negative, signed, bits) {
         return None;
     }
     Some(if negative { negated(magnitude) } else { magnitude })
 }
 
-fn fits(magnitude: &Word, negative: bool, signed: bool, bits: u32) -> bool {
+fn fits(magnitude: &AbiWord, negative: bool, signed: bool, bits: u32) -> bool {
     let mut used = 256;
     for byte in magnitude {
         used -= byte.leading_zeros();
@@ -88,7 +88,7 @@ fn fits(magnitude: &Word, negative: bool, signed: bool, bits: u32) -> bool {
     used < bits || (negative && least)
 }
 
-fn negated(mut word: Word) -> Word {
+fn negated(mut word: AbiWord) -> AbiWord {
     let mut carry = true;
     for byte in word.iter_mut().rev() {
         let (sum, overflow) = (!*byte).overflowing_add(u8::from(carry));

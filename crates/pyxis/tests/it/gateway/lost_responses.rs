@@ -126,11 +126,11 @@ async fn a_request_that_passes_says_whether_it_may_have_happened() {
         site.upstream.reply(Reply::abort());
         entrance.call(method, "/p/api/lost").send().await.problem(502, code);
     }
-    let (late, _release) = Reply::ok("late").held();
+    let (late, _release) = Reply::ok("late").hold();
     site.upstream.reply(late);
     let problem = site.forward("POST", "/late").send().await.problem(504, "outcome_unknown");
     assert!(problem["detail"].as_str().unwrap().contains("may have been executed"), "{problem}");
-    let (late, _release) = Reply::ok("late").held();
+    let (late, _release) = Reply::ok("late").hold();
     site.upstream.reply(late);
     site.forward("GET", "/late").send().await.problem(504, "upstream_timeout");
 }

@@ -30,7 +30,7 @@ async fn wrong(proxy: &Proxy) -> Vec<String> {
 /// Posts everything due, and anything that becomes due by that; time moves on.
 async fn show(proxy: &Proxy) {
     for _ in 0..2 {
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         proxy.advance(Duration::from_secs(1));
     }
 }
@@ -71,7 +71,7 @@ engines! {
         let workers = working(&proxy).await;
         // A message that looks like it, and an event that the room's state does not confirm.
         let content = json!({ "body": "x", "replacement_room": "!evil:px.test" });
-        homeserver.say(ROOM, ADA, "m.room.tombstone", &content);
+        homeserver.send_event(ROOM, ADA, "m.room.tombstone", &content);
         homeserver.say_state(ROOM, &content);
         homeserver.upgrade("!other:px.test", "!evil:px.test");
         homeserver.upgrade(ROOM, NEW);

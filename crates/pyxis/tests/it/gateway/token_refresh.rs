@@ -59,7 +59,7 @@ async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token_on_postgres() {
         agent.forward("api", "GET", &url).send().await.forwarded(200);
     }
     // The endpoint delays its response until every request of both nodes is on record and waits for a token.
-    let (reply, release) = granted(3, 3600).held();
+    let (reply, release) = granted(3, 3600).hold();
     tokens.reply(reply);
     let calls: Vec<_> = (0..CALLS)
         .map(|number| tokio::spawn(agents[number % 2].forward("api", "GET", &url).send()))
@@ -158,7 +158,7 @@ engines! {
         let tokens = Upstream::http().await;
         two_accounts(&site, &tokens).await;
         let browser = manager(&site).await;
-        let (reply, release) = granted(7, 3600).held();
+        let (reply, release) = granted(7, 3600).hold();
         tokens.reply(reply);
         let call = tokio::spawn(site.forward("GET", "/").send());
         tokens.received(1).await;
@@ -178,7 +178,7 @@ engines! {
         used_up(&tokens);
         account(&site, &tokens).await;
         tokens.reply(granted(1, 1));
-        let (reply, release) = Reply::ok("late").held();
+        let (reply, release) = Reply::ok("late").hold();
         site.upstream.reply(reply);
         let call = tokio::spawn(site.forward("GET", "/").try_open());
         // The request is on the wire with the new token, so its successor must be in the store.
@@ -202,7 +202,7 @@ engines! {
         let tokens = Upstream::http().await;
         used_up(&tokens);
         account(&site, &tokens).await;
-        let (reply, release) = granted(1, 3600).held();
+        let (reply, release) = granted(1, 3600).hold();
         tokens.reply(reply);
         let call = tokio::spawn(site.forward("GET", "/").try_open());
         tokens.received(1).await;

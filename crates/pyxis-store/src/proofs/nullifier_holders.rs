@@ -8,7 +8,7 @@ use crate::{Executor, StoreError};
 
 /// Assigns a nullifier to an address until `expires_at`, or later if it already holds it longer. Returns false if
 /// another address holds it.
-pub async fn take(
+pub async fn assign(
     executor: impl Executor,
     (kind, action_id, nullifier): (Kind, ActionId, ProofNullifier),
     subject: Subject,

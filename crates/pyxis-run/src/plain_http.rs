@@ -10,7 +10,7 @@ use pyxis_net::body::{Body, boxed};
 use crate::destination::Destination;
 use crate::headers::end_to_end;
 use crate::placeholder::{self, WithoutPlaceholders};
-use crate::refusal::Refusal;
+use crate::refusal::ProxyRefusal;
 use crate::state::{OtherHosts, ProxyState};
 
 /// Longest time until a response begins.
@@ -21,13 +21,13 @@ pub(crate) async fn answer(
     state: &ProxyState,
     destination: &Destination,
     request: Request<Incoming>,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<Body>, ProxyRefusal> {
     if state.others == OtherHosts::Refuse {
         return Err(no_credential(destination));
     }
     if destination.root().scheme() == Scheme::Https {
         let detail = "a request to an https host without a credential must come through CONNECT";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, "connect_required", detail));
+        return Err(ProxyRefusal::new(StatusCode::BAD_REQUEST, "connect_required", detail));
     }
     let (head, body) = request.into_parts();
     if placeholder::is_in(&head.uri, &head.headers) {
@@ -38,7 +38,7 @@ pub(crate) async fn answer(
     *request.method_mut() = head.method;
     *request.headers_mut() = end_to_end(head.headers);
     *request.uri_mut() = destination.url(path).parse().map_err(|_| {
-        Refusal::new(StatusCode::BAD_REQUEST, "malformed_request", "the request line has no usable path")
+        ProxyRefusal::new(StatusCode::BAD_REQUEST, "malformed_request", "the request line has no usable path")
     })?;
     let response =
         state.egress.send(request, PATIENCE).await.map_err(|error| unreachable(destination, &error))?;
@@ -50,33 +50,37 @@ pub(crate) async fn answer(
 }
 
 /// No credential of the key allows the host, and other hosts are refused.
-pub(crate) fn no_credential(destination: &Destination) -> Refusal {
+pub(crate) fn no_credential(destination: &Destination) -> ProxyRefusal {
     let detail = format!(
         "no credential of this agent allows {}, and --others refuse is set. Add the host to a credential's allowed \
          hosts and start the command again, or use --others tunnel",
         destination.authority()
     );
-    Refusal::new(StatusCode::FORBIDDEN, "host_without_credential", detail)
+    ProxyRefusal::new(StatusCode::FORBIDDEN, "host_without_credential", detail)
 }
 
 /// The host cannot be reached from here, or the egress guard does not let it be.
-pub(crate) fn unreachable(destination: &Destination, error: &pyxis_net::Error) -> Refusal {
+pub(crate) fn unreachable(destination: &Destination, error: &pyxis_net::Error) -> ProxyRefusal {
     let host = destination.authority();
     if let Some(reason) = error.blocked() {
         let detail = format!(
             "{host} is refused: {reason}. pyxis run reaches private networks only within PX_EGRESS_ALLOW; for a \
              server on this machine, use localhost, which bypasses the proxy"
         );
-        return Refusal::new(StatusCode::FORBIDDEN, "egress_refused", detail);
+        return ProxyRefusal::new(StatusCode::FORBIDDEN, "egress_refused", detail);
     }
-    Refusal::new(StatusCode::BAD_GATEWAY, "host_unreachable", format!("{host}: {}", error.public_message()))
+    ProxyRefusal::new(
+        StatusCode::BAD_GATEWAY,
+        "host_unreachable",
+        format!("{host}: {}", error.public_message()),
+    )
 }
 
-fn placeholder_refusal(destination: &Destination) -> Refusal {
+fn placeholder_refusal(destination: &Destination) -> ProxyRefusal {
     let detail = format!(
         "the request has a placeholder of pyxis run, and no credential of this agent allows {}. A secret would have \
          gone to this host; check the URL",
         destination.authority()
     );
-    Refusal::new(StatusCode::FORBIDDEN, "placeholder_to_unknown_host", detail)
+    ProxyRefusal::new(StatusCode::FORBIDDEN, "placeholder_to_unknown_host", detail)
 }

@@ -1,10 +1,10 @@
 //! Chats that are examined before a message is due there.
 
-use pyxis_gateway::channels::{examination, show_due};
+use pyxis_gateway::channels::{deliver_due, examination};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
 
-use super::moves::{GROUP, SUPERGROUP};
+use super::chat_changes::{GROUP, SUPERGROUP};
 use super::*;
 use crate::delivery::reports::{self, Reports};
 use crate::support::{Setup, Site as Program};
@@ -117,13 +117,13 @@ engines! {
         telegram.bar(GROUP, 403, KICKED);
         tick(&proxy).await;
         let txn = proxy.pause(1).await;
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         assert_eq!(unreachable(&proxy).await.len(), 1, "named once, by examination and message");
         // No update reports this to the workers, which do not run.
         telegram.let_in(GROUP);
         tick(&proxy).await;
         assert!(unreachable(&proxy).await.is_empty());
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         assert!(telegram.messages()[0].text.contains(&format!("/approve/{txn}")));
     }
 
@@ -134,7 +134,7 @@ engines! {
         assert_eq!(unreachable(&proxy).await.len(), 1);
         telegram.let_in(GROUP);
         proxy.pause(1).await;
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         assert!(unreachable(&proxy).await.is_empty());
     }
 
@@ -143,7 +143,7 @@ engines! {
         // The bot sees this chat, and may not write there.
         proxy.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
         proxy.pause(1).await;
-        show_due(&proxy.state).await.unwrap();
+        deliver_due(&proxy.state).await.unwrap();
         tick(&proxy).await;
         let found = doctor(&proxy).await;
         assert_eq!(found.len(), 1);

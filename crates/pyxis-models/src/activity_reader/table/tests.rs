@@ -245,7 +245,7 @@ fn first_bridgings_are_told_by_their_columns() {
         column::<Int64Type>(rows, &[1_636_903_130, 1_636_903_131], None);
         column::<DoubleType>(rows, &[11895.76], Some(&[1, 0]));
     });
-    let facts = |first_bridge, volume_usd| crate::graph::Facts { first_bridge, volume_usd };
+    let facts = |first_bridge, volume_usd| crate::graph::AddressProfile { first_bridge, volume_usd };
     assert_eq!(
         written.records(),
         [

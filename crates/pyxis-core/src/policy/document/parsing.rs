@@ -1,7 +1,7 @@
 //! From JSON to a valid [`Policy`].
 //!
-//! Written by hand, not derived: every error must name its field and say what to write, and serde names the field of an
-//! error only in its text.
+//! Written by hand, not derived. Every error must name its field and say what to write, and serde names the field
+//! of an error only in its text.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -61,7 +61,7 @@ impl Policy {
                 self.approval_timeout_secs = optional(value, |value| whole_number(value, &TIMEOUT_SECS))?;
             }
             _ => match ChatPlatform::of_room_field(field) {
-                Some(platform) => self.rooms.set(platform, optional(value, room)?),
+                Some(platform) => self.rooms.set(platform, optional(value, parse_room)?),
                 None => return Err(unknown_field(field)),
             },
         }
@@ -95,7 +95,7 @@ fn unknown_field(field: &str) -> Detail {
 
 fn methods(value: &Value) -> Result<Vec<Method>, Detail> {
     let mut methods = Vec::new();
-    for text in texts(value)? {
+    for text in parse_texts(value)? {
         match Method::parse(text) {
             Some(Method::Head) => return Err("HEAD follows GET; list GET instead".to_owned()),
             Some(method) if methods.contains(&method) => {}
@@ -145,7 +145,7 @@ fn is_mail_domain(domain: &str) -> bool {
 
 /// A list of texts that all pass `check`; an error names the text.
 fn each(value: &Value, check: impl Fn(&str) -> Result<(), Detail>) -> Result<Vec<String>, Detail> {
-    texts(value)?
+    parse_texts(value)?
         .into_iter()
         .map(|text| match check(text) {
             Ok(()) => Ok(text.to_owned()),
@@ -154,7 +154,7 @@ fn each(value: &Value, check: impl Fn(&str) -> Result<(), Detail>) -> Result<Vec
         .collect()
 }
 
-fn texts(value: &Value) -> Result<Vec<&str>, Detail> {
+fn parse_texts(value: &Value) -> Result<Vec<&str>, Detail> {
     let list = value.as_array().ok_or("must be a list of strings; write [] for none")?;
     if list.len() > MAX_LIST {
         return Err(format!("has {} entries; at most {MAX_LIST} are allowed", list.len()));
@@ -169,7 +169,7 @@ fn channel(value: &Value) -> Result<Channel, Detail> {
     })
 }
 
-fn room(value: &Value) -> Result<String, Detail> {
+fn parse_room(value: &Value) -> Result<String, Detail> {
     let fits = |text: &&str| {
         !text.trim().is_empty() && text.len() <= MAX_ROOM_BYTES && !text.contains(char::is_control)
     };

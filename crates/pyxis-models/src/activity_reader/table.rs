@@ -86,10 +86,10 @@ impl Table {
             .iter()
             .map(|column| if column.path().parts().len() == 1 { column.name() } else { "" })
             .collect();
-        let (named, layout) = Columns::of(header)?;
+        let (named, layout) = Columns::find(header)?;
         let mut columns = Vec::new();
         let named = named.renumbered(|place| {
-            columns.push(Column::of(place, &schema.columns()[place])?);
+            columns.push(Column::from_descriptor(place, &schema.columns()[place])?);
             Ok(columns.len() - 1)
         })?;
         let named = Some(named);
@@ -108,7 +108,7 @@ impl Table {
         let names: Vec<&str> =
             schema.columns().iter().map(|column| if top(column) { column.name() } else { "" }).collect();
         let place = choose(&names)?;
-        let columns = vec![Column::of(place, &schema.columns()[place])?];
+        let columns = vec![Column::from_descriptor(place, &schema.columns()[place])?];
         let bytes = Arc::default();
         Ok(Self { file, columns, named: None, group: 0, left: 0, read: 0, given: 0, bytes })
     }
@@ -132,7 +132,7 @@ impl Table {
         match self.advance() {
             Ok(false) => None,
             Ok(true) => {
-                let line = Line { columns: &self.columns, row: self.given - 1 };
+                let line = TableRow { columns: &self.columns, row: self.given - 1 };
                 Some(Ok(line.text(0).map(Cow::into_owned)))
             }
             Err(error) => Some(Err(error)),
@@ -164,7 +164,7 @@ impl Table {
             Ok(false) => None,
             Ok(true) => {
                 let named = self.named.as_ref()?;
-                Some(Ok(named.record(&Line { columns: &self.columns, row: self.given - 1 })))
+                Some(Ok(named.record(&TableRow { columns: &self.columns, row: self.given - 1 })))
             }
             Err(error) => Some(Err(error)),
         }
@@ -223,7 +223,7 @@ impl Table {
 }
 
 impl Column {
-    fn of(place: usize, described: &ColumnDescriptor) -> Result<Self, Error> {
+    fn from_descriptor(place: usize, described: &ColumnDescriptor) -> Result<Self, Error> {
         let refused = |why: &str| {
             Err(Error::unreadable("the Parquet file", format!("its column {} {why}", described.name())))
         };
@@ -332,12 +332,12 @@ fn decimal(bytes: &[u8]) -> Cell {
 }
 
 /// One of the rows read together.
-struct Line<'a> {
+struct TableRow<'a> {
     columns: &'a [Column],
     row: usize,
 }
 
-impl Cells for Line<'_> {
+impl Cells for TableRow<'_> {
     fn text(&self, place: usize) -> Result<Cow<'_, str>, String> {
         match &self.columns[place].cells[self.row] {
             Cell::Nothing => Ok(Cow::Borrowed("")),

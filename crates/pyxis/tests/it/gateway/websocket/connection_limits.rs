@@ -1,6 +1,6 @@
 //! The share of one agent in the open WebSockets, and its release.
 
-use pyxis_testkit::websocket::{CONTINUATION, Head, Socket, accepted};
+use pyxis_testkit::websocket::{CONTINUATION, MessageHead, Socket, accepted};
 use serde_json::json;
 
 use super::Scene;
@@ -8,7 +8,7 @@ use crate::support::client::{Address, Client};
 use crate::support::{Setup, until};
 
 /// Accepts a handshake, unless its path asks for something else.
-fn answer(head: &Head) -> String {
+fn answer(head: &MessageHead) -> String {
     match head.line.split(' ').nth(1) {
         Some("/refused") => "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n".to_owned(),
         Some("/wrong") => "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\

@@ -59,7 +59,7 @@ impl FastPath {
         scoring: Option<scoring::State>,
     ) -> Arc<Self> {
         let (forward_metrics, score_metrics) =
-            (RouteMetrics::of(gateway::FORWARD), RouteMetrics::of(scoring::SCORE));
+            (RouteMetrics::for_route(gateway::FORWARD), RouteMetrics::for_route(scoring::SCORE));
         Arc::new(Self { router, gateway, scoring, source: source(app), forward_metrics, score_metrics })
     }
 
@@ -113,7 +113,7 @@ impl Service<Incoming> for ConnectionService {
         if request.uri().path() == gateway::FORWARD {
             return Box::pin(async move { front.forward(request, peer).await });
         }
-        match FastPathScore::of(&request) {
+        match FastPathScore::from_request(&request) {
             Some(asked) => Box::pin(async move { front.score(request, peer, asked).await }),
             None => front.route(request, peer),
         }

@@ -1,7 +1,7 @@
 //! Calls that use up all gas, on a real node: the address without an answer is named, and the others get one.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_signing::eip712::words;
+use pyxis_signing::eip712::abi_words;
 use pyxis_testkit::anvil::compile;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ const HEAVY: u64 = 249;
 async fn glutton(chain: &Chain, endless: bool) -> (EvmAddress, u64) {
     let source = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/chain/Glutton.sol"));
     let code = compile(source, KEPT.as_ref());
-    let code = [&code["Glutton"][..], &words::address(numbered(HEAVY)), &word(endless.into())].concat();
+    let code = [&code["Glutton"][..], &abi_words::address(numbered(HEAVY)), &word(endless.into())].concat();
     let contract = chain.anvil.deploy(&code).await;
     let height = chain.anvil.height().await;
     for _ in 0..3 {

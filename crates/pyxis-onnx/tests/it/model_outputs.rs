@@ -75,7 +75,7 @@ fn which_output_and_which_column_can_be_said() {
 
 /// Two trees over one feature that add to a score, as boosting writes them.
 fn regressor(post: &'static str, ids: Vec<i64>) -> Model {
-    Model::of(1).with(Operator {
+    Model::with_features(1).with(Operator {
         kind: "TreeEnsembleRegressor",
         domain: "ai.onnx.ml",
         inputs: vec!["features"],
@@ -117,7 +117,7 @@ fn an_answer_out_of_range_is_a_failure_and_never_a_score() {
     // 0.0002 times the feature: no trial reaches this wallet's value.
     let linear = Model {
         weights: vec![("w", vec![1, 1], vec![0.0002])],
-        ..Model::of(1).with(Operator {
+        ..Model::with_features(1).with(Operator {
             kind: "MatMul",
             domain: "",
             inputs: vec!["features", "w"],
