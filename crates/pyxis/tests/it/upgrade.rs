@@ -1,6 +1,7 @@
-//! Programs of two releases on one database (`docs/guides/upgrade.md`).
+//! Programs of two releases on one database, and databases of earlier releases (`docs/guides/upgrade.md`).
 
 mod newer_schema;
+mod recorded;
 mod rolling;
 mod scored;
 
