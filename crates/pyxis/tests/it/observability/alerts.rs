@@ -141,7 +141,8 @@ fn promtool(arguments: &[&str]) -> String {
 fn promtool_sees_each_rule_wait_for_its_time_fire_and_clear() {
     promtool(&["check", "rules", "alerts.yaml"]);
     promtool(&["test", "rules", "alerts.test.yaml", "ages.test.yaml"]);
-    let tests = ["alerts.test.yaml", "ages.test.yaml"].map(|file| read(&format!("packaging/prometheus/{file}")));
+    let tests =
+        ["alerts.test.yaml", "ages.test.yaml"].map(|file| read(&format!("packaging/prometheus/{file}")));
     let (rules, tests) = (read("packaging/prometheus/alerts.yaml"), tests.concat());
     for rule in rules.split("- alert: ").skip(1) {
         let (alert, rest) = rule.split_once('\n').unwrap();

@@ -44,7 +44,8 @@ fn sent(site: &Site) -> Vec<String> {
 
 #[test]
 fn a_full_disk_refuses_requests_loses_nothing_and_is_no_reason_for_a_restart() {
-    let name = "observability::full_disk::a_full_disk_refuses_requests_loses_nothing_and_is_no_reason_for_a_restart";
+    let name =
+        "observability::full_disk::a_full_disk_refuses_requests_loses_nothing_and_is_no_reason_for_a_restart";
     if small_disk::inside(name) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         runtime.unwrap().block_on(fills_and_recovers());
@@ -114,8 +115,12 @@ fn log_is_sampled(site: &Site, refused: usize) {
 async fn nothing_is_lost(site: &mut Site, acknowledged: &BTreeSet<String>) {
     site.app.restart().await;
     site.app.cli(&["audit", "verify"]).await.expect(0);
-    let recorded: Vec<String> =
-        site.forwards().await.iter().filter_map(|record| record["path"].as_str().map(str::to_owned)).collect();
+    let recorded: Vec<String> = site
+        .forwards()
+        .await
+        .iter()
+        .filter_map(|record| record["path"].as_str().map(str::to_owned))
+        .collect();
     for one in acknowledged {
         if one.starts_with('/') {
             assert_eq!(recorded.iter().filter(|path| *path == one).count(), 1, "{one}: {recorded:?}");

@@ -17,7 +17,8 @@ async fn the_progress_of_recomputing_scores_is_measured_on_postgres() {
     }
     let shown = async || {
         let page = page(&stage.app).await;
-        let names = ["pyxis_rescores_running", "pyxis_rescore_remaining_scores", "pyxis_scores_rescored_total"];
+        let names =
+            ["pyxis_rescores_running", "pyxis_rescore_remaining_scores", "pyxis_scores_rescored_total"];
         names.map(|name| value(&page, name))
     };
     assert_eq!(shown().await, [Some(0.0); 3]);

@@ -18,7 +18,7 @@ use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
 use self::installation::populated;
-use self::schema::{RecordedSchema, begin_statements, dump, take_statements};
+use self::schema::{RecordedSchema, accepts_statements, begin_statements, dump, take_statements};
 use super::given;
 use crate::support::{App, Client, Person, SECRET, Setup};
 
@@ -61,6 +61,9 @@ const RECORDED: [&str; 30] = [
 
 /// Statements that the recorded program ran on PostgreSQL.
 const STATEMENTS: &str = "postgres.statements.sql";
+
+/// Expiry of what is recorded, so that the recording stays valid: the year 2100.
+const LATER_MILLIS: i64 = 4_102_444_800_000;
 
 /// Lists that the owner reads.
 const LISTS: [&str; 15] = [
@@ -114,9 +117,13 @@ engines! {
         for release in releases {
             let script = std::fs::read_to_string(release.join(format!("{}.sql", engine(&database)))).unwrap();
             let shown = std::fs::read_to_string(release.join(format!("{}.json", engine(&database)))).unwrap();
-            let statements = std::fs::read_to_string(release.join(STATEMENTS)).unwrap();
-            let shown = serde_json::from_str(&shown).unwrap();
-            let mut app = goes_on(another(&database).await, &script, &statements, &shown).await;
+            let mut shown: Value = serde_json::from_str(&shown).unwrap();
+            shown["proof"]["expirationDate"] = (LATER_MILLIS / 1000).into();
+            let mut app = goes_on(another(&database).await, &script, &shown).await;
+            if app.is_postgres() {
+                let statements = std::fs::read_to_string(release.join(STATEMENTS)).unwrap();
+                accepts_statements(app.postgres(), &statements).await;
+            }
             if let Some(program) = given("PX_TEST_PREVIOUS_PYXIS") {
                 goes_back(&mut app, Path::new(&program), &shown).await;
             }
@@ -149,7 +156,7 @@ async fn record(setup: Setup, engine: &str) {
 }
 
 /// Starts this program on a recorded installation and checks what people, agents and applications rely on.
-async fn goes_on(setup: Setup, script: &str, statements: &str, shown: &Value) -> App {
+async fn goes_on(setup: Setup, script: &str, shown: &Value) -> App {
     let mut app = App::empty(setup);
     if app.is_postgres() {
         app.postgres().run(script).await;
@@ -158,10 +165,10 @@ async fn goes_on(setup: Setup, script: &str, statements: &str, shown: &Value) ->
         pyxis_testkit::sqlite::run(&app.data().join("pyxis.db"), script);
     }
     // The pending requests and the proof would have expired long ago.
-    app.sql(
-        "UPDATE approvals SET expires_at = 4102444800000 WHERE state = 'pending';
-        UPDATE proofs SET expires_at = 4102444800000",
-    );
+    app.sql(&format!(
+        "UPDATE approvals SET expires_at = {LATER_MILLIS} WHERE state = 'pending';
+        UPDATE proofs SET expires_at = {LATER_MILLIS}"
+    ));
     let schema = RecordedSchema::of(&app);
     app.serve();
     app.cli(&["audit", "verify"]).await.expect(0);
@@ -191,7 +198,7 @@ async fn goes_on(setup: Setup, script: &str, statements: &str, shown: &Value) ->
 
     same_score_and_proof(&app, shown).await;
     list_everything(&owner).await;
-    schema.is_still_usable(&app, statements).await;
+    schema.is_still_usable(&app);
     app.cli(&["audit", "verify"]).await.expect(0);
     app.cli(&["doctor"]).await.expect(0);
     assert!(!app.logs().contains("panicked"), "{}", app.logs());

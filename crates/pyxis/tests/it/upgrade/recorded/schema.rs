@@ -27,18 +27,15 @@ pub(super) struct RecordedSchema {
 
 impl RecordedSchema {
     pub(super) fn of(app: &App) -> Self {
-        let (columns, required) = if app.is_postgres() {
-            (COLUMNS_ON_POSTGRES, REQUIRED_ON_POSTGRES)
-        } else {
-            (COLUMNS, REQUIRED)
-        };
+        let (columns, required) =
+            if app.is_postgres() { (COLUMNS_ON_POSTGRES, REQUIRED_ON_POSTGRES) } else { (COLUMNS, REQUIRED) };
         let read = |query| app.sql(query).into_iter().collect();
         Self { columns: read(columns), required: read(required) }
     }
 
-    /// Asserts that the recorded program can use the upgraded database: its columns are there, it may leave out new
-    /// ones, and PostgreSQL accepts its statements.
-    pub(super) async fn is_still_usable(&self, app: &App, statements: &str) {
+    /// Asserts that the recorded program can use the upgraded database: its columns are there, and it may leave out new
+    /// ones.
+    pub(super) fn is_still_usable(&self, app: &App) {
         let now = Self::of(app);
         let gone: Vec<_> = self.columns.difference(&now.columns).collect();
         assert_eq!(gone, [] as [&String; 0], "older nodes use these columns");
@@ -46,12 +43,14 @@ impl RecordedSchema {
         let required: Vec<_> =
             now.required.difference(&self.required).filter(|column| tables.contains(table(column))).collect();
         assert_eq!(required, [] as [&String; 0], "older nodes leave these columns out");
-        if app.is_postgres() {
-            for statement in statements.split(SEPARATOR) {
-                app.postgres().run(&format!("PREPARE recorded AS {statement}; DEALLOCATE recorded")).await;
-            }
-        }
     }
+}
+
+/// Asserts that PostgreSQL takes the recorded statements on the upgraded schema.
+pub(super) async fn accepts_statements(database: &Database, statements: &str) {
+    let prepared =
+        statements.split(SEPARATOR).map(|one| format!("PREPARE recorded AS {one}; DEALLOCATE recorded"));
+    database.run(&prepared.collect::<Vec<_>>().join(";")).await;
 }
 
 fn table(column: &str) -> &str {
