@@ -11,6 +11,8 @@ use crate::support::{Answer, App, SECRET, Setup, Site, until};
 
 /// Size of the disk in MiB.
 const DISK: u32 = 24;
+/// Pairs of requests that are acknowledged before it is full.
+const BEFORE: usize = 10;
 /// Requests that are refused while it is full.
 const REFUSED: usize = 150;
 /// Bytes of a request that waits for approval, more than the disk has left.
@@ -59,8 +61,15 @@ async fn fills_and_recovers() {
     assert_eq!(site.agent.outcome(&approved).await["status"], "approved");
     let pending = site.pause("/pending").await;
 
-    disk.fill();
     let mut acknowledged = BTreeSet::new();
+    for number in 0..BEFORE {
+        let read = format!("/before/{number}");
+        site.forward("GET", &read).send().await.forwarded(200);
+        acknowledged.insert(read);
+        acknowledged.insert(site.pause(&format!("/act/before/{number}")).await);
+    }
+
+    disk.fill();
     let mut refused = 0;
     // What the database has allocated already may still take some.
     for number in 0.. {
@@ -85,7 +94,8 @@ async fn fills_and_recovers() {
         assert!(number < 10 * REFUSED, "{refused} refused");
     }
     site.app.anonymous().get("/healthz").send().await.expect(200);
-    log_is_sampled(&site, refused);
+    let lines = sampled_lines(&site, refused);
+    report(&format!("{refused} refused, {} acknowledged, {lines} log lines", acknowledged.len()));
 
     disk.free();
     let works = async || {
@@ -101,26 +111,25 @@ async fn fills_and_recovers() {
     nothing_is_lost(&mut site, &acknowledged).await;
 }
 
-/// The log may not fill another disk: it has few lines, however many requests are refused.
-fn log_is_sampled(site: &Site, refused: usize) {
+/// The log may not fill another disk: it has few lines, however many requests are refused. Returns how many.
+fn sampled_lines(site: &Site, refused: usize) -> usize {
     let logs = site.app.logs();
     let lines: Vec<Value> = logs.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let troubles = lines.iter().filter(|line| line["level"] == "ERROR" || line["level"] == "WARN").count();
     assert!(troubles > 0, "the operator is told");
     assert!(troubles < refused, "{troubles} lines for {refused} refusals");
     assert!(!logs.contains("panicked"), "{logs}");
+    troubles
 }
 
 /// Every acknowledged request is there, also after a restart, and no request was sent without a record.
 async fn nothing_is_lost(site: &mut Site, acknowledged: &BTreeSet<String>) {
     site.app.restart().await;
     site.app.cli(&["audit", "verify"]).await.expect(0);
-    let recorded: Vec<String> = site
-        .forwards()
-        .await
-        .iter()
-        .filter_map(|record| record["path"].as_str().map(str::to_owned))
-        .collect();
+    let base = site.upstream.url("");
+    let path =
+        |record: &Value| record["detail"]["target"].as_str().unwrap().strip_prefix(&base).map(str::to_owned);
+    let recorded: Vec<String> = site.forwards().await.iter().filter_map(path).collect();
     for one in acknowledged {
         if one.starts_with('/') {
             assert_eq!(recorded.iter().filter(|path| *path == one).count(), 1, "{one}: {recorded:?}");
@@ -135,4 +144,9 @@ async fn nothing_is_lost(site: &mut Site, acknowledged: &BTreeSet<String>) {
     }
     let acts = sent.iter().filter(|path| path.starts_with("/act/"));
     assert_eq!(acts.count(), 0, "nothing was sent without approval");
+}
+
+#[expect(clippy::print_stderr, reason = "the figures of docs/explanation/reliability.md")]
+fn report(figures: &str) {
+    eprintln!("full disk: {figures}");
 }
