@@ -33,6 +33,7 @@ need curl curl                  # tools behind `pyxis run`
 need git git
 need wget wget
 need gh gh
+need default-jdk-headless javac
 # Host names of one process alone, for tools that reach no address of loopback through a proxy.
 if ! compgen -G '/usr/lib*/**/libnss_wrapper.so' >/dev/null; then packages+=(libnss-wrapper); fi
 need faketime faketime          # the program with another library preloaded

@@ -44,6 +44,7 @@ for tool in curl git wget node npm python3; do
 done
 [[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's HTTP clients" tools::python
 [[ -n ${PX_TEST_NODE:-} ]] || leave_out "Node 22.21 or later" tools::node
+has javac || leave_out "a JDK, for the tools behind pyxis run" tools::java
 has gh || leave_out "gh, for the tools behind pyxis run" tools::github
 compgen -G '/usr/lib*/**/libnss_wrapper.so' >/dev/null || leave_out nss_wrapper tools::github tools::java
 has umoci || leave_out umoci image::
@@ -55,8 +56,6 @@ if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then
     echo "missing: ${missing[*]}" >&2
     exit 1
 fi
-# A compiler of Java takes 200 MB, so ci/setup.sh does not install it.
-has javac || leave_out "a JDK, for the tools behind pyxis run" tools::java
 # Nobody can install this one: the kernel has it or not.
 unshare --user --map-root-user true 2>/dev/null || leave_out "user namespaces" image::
 printf -v missing_list '%s, ' "${missing[@]}"

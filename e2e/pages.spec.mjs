@@ -22,7 +22,8 @@ const PAGES = [
   "/app/api-keys", "/app/new/api-key", "/app/explorer", "/app/explorer?address=vitalik.eth",
   `/app/explorer?address=0x${"1a".repeat(20)}`, "/app/catalogue", "/app/catalogue/ETH", "/app/new/platform",
   "/app/issuers", "/app/inbox?q=nothing", "/app/decided", "/app/decided?q=nothing", "/app/notifications", "/app/brand",
-  "/app/webhooks", "/app/new/webhook", "/app/verification", "/app/models",
+  "/app/webhooks", "/app/new/webhook", "/app/verification",
+  `/app/verification/strategy?addresses=0x${"1a".repeat(20)}%0Avitalik.eth`, "/app/models",
 ];
 
 /** Every page, with a request that waits and one that was withdrawn, and the Connect page of the first agent. */

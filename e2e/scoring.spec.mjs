@@ -192,8 +192,8 @@ test("the catalogue says what its editor saved, until the built-in one is taken 
     await page.goto("/app/catalogue");
     await page.getByText("This is the built-in catalogue").waitFor();
     await page.getByRole("link", { name: /^Discord/ }).click();
-    await page.getByLabel("What to ask of a person who starts").fill("Show us that you talk to people.");
-    await page.getByLabel("Row 1, what it says").fill("Talks to people");
+    await page.getByLabel("Prompt for a person who starts").fill("Show us that you talk to people.");
+    await page.getByLabel("Row 1, description").fill("Talks to people");
     assert.deepEqual(await discord(), builtIn, "typing saves nothing");
     await page.getByRole("button", { name: "Save changes" }).click();
     await page.getByText("Catalogue saved. Programs read it from now on.").waitFor();

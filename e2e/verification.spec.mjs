@@ -25,6 +25,8 @@ const ASKED = {
   "optimism": ["Government ID", "Electronic passport", "Phone", "Biometrics", "US residence", "Clean hands"],
   "base-sepolia": ["Government ID", "Electronic passport", "Phone", "Biometrics", "Clean hands"],
   "optimism-goerli": ["US residence", "Clean hands"],
+  "ethereum": ["Government ID", "Electronic passport", "Phone", "Biometrics", "Clean hands"],
+  "base": ["Government ID", "Electronic passport", "Phone", "Biometrics", "Clean hands"],
 };
 /** What the terminal showed of the import. */
 let imported;

@@ -50,6 +50,7 @@ mod table;
 mod tool_call;
 pub(crate) mod usage;
 pub(crate) mod verification;
+pub(crate) mod voting_strategy;
 pub(crate) mod webhooks;
 mod weight_impact;
 

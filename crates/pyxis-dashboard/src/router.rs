@@ -8,7 +8,7 @@ use crate::pages::{
     account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import,
     credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
     passkey_sign_in, password, people, policies, population, publishable_keys, score_jobs, scorers, settings,
-    sign_in, staged, usage, verification, webhooks,
+    sign_in, staged, usage, verification, voting_strategy, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -143,6 +143,7 @@ fn record() -> Router<State> {
         .route("/app/audit/export.jsonl", get(audit::export_jsonl))
         .route("/app/usage", get(usage::page))
         .route("/app/verification", get(verification::page))
+        .route("/app/verification/strategy", get(voting_strategy::page))
         .route("/app/settings", get(settings::page).post(settings::save))
 }
 

@@ -32,6 +32,7 @@ pub mod sign_in;
 pub mod staged;
 pub mod usage;
 pub mod verification;
+pub mod voting_strategy;
 pub mod webhooks;
 
 use pyxis_core::clock::UnixMillis;

@@ -87,6 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "small whole numbers")]
     fn runs_add_up_and_a_run_that_ends_early_leaves_nothing() {
         let (running, remaining) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let gauges = RescoreGauges {

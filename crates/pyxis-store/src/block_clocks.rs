@@ -3,6 +3,9 @@
 //!
 //! A network whose answers must never change has a sealed height, the highest one with an answer. Later changes happen
 //! above it. The registry belongs to the installation, not to a workspace.
+//!
+//! Pyxis counts the blocks of a network without nodes. Nodes that are added later take over at a block with a higher
+//! number than any that Pyxis counted, so that all changes stay in the order of their heights.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::NetworkName;
@@ -33,6 +36,10 @@ row! {
         sealed_height: i64,
         /// Source of block numbers. `None` until the first start that records it.
         kind: Option<ClockKind>,
+        /// Last block that Pyxis counted before nodes took over.
+        local_until: Option<i64>,
+        /// First block of the nodes that took over. Everything later happens in it or after it.
+        rpc_from: Option<i64>,
     }
 }
 
@@ -64,6 +71,20 @@ pub async fn settle(
     let query = sql("UPDATE block_clocks SET kind = $1 WHERE network = $2 AND (kind IS NULL OR kind = $1 \
          OR (sealed_height = 0 AND NOT EXISTS (SELECT 1 FROM proof_log WHERE network = $2)))");
     Ok(executor.execute(query.bind(kind).bind(network)).await? == 1)
+}
+
+/// Lets nodes count the blocks of a network from `rpc_from` on. Pyxis counted those up to `local_until`, a lower number.
+/// Returns true if Pyxis counted them until now.
+pub async fn hand_over(
+    executor: impl Executor,
+    network: &NetworkName,
+    local_until: i64,
+    rpc_from: i64,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE block_clocks SET kind = $1, local_until = $2, rpc_from = $3 \
+         WHERE network = $4 AND kind = $5");
+    let query = query.bind(ClockKind::Rpc).bind(local_until).bind(rpc_from).bind(network);
+    Ok(executor.execute(query.bind(ClockKind::Local)).await? == 1)
 }
 
 /// All clocks, by network.

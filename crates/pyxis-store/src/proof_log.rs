@@ -74,6 +74,12 @@ pub async fn append(executor: impl Executor, entry: &LogRow) -> Result<(), Store
     executor.execute(query).await.map(|_| ())
 }
 
+/// Height of the newest change of a network, 0 if there was none.
+pub async fn highest(executor: impl Executor, network: &NetworkName) -> Result<i64, StoreError> {
+    let query = sql("SELECT COALESCE(MAX(height), 0) FROM proof_log WHERE network = $1").bind(network);
+    Ok(executor.optional(query).await?.map_or(0, |(height,)| height))
+}
+
 /// Entries after a number, oldest first.
 pub async fn page(executor: impl Executor, after: i64, limit: u32) -> Result<Vec<LogRow>, StoreError> {
     let query = sql(concat!("SELECT ", log_columns!(), " FROM proof_log WHERE id > $1 ORDER BY id"));

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::postgres::Database;
 use crate::sqlite;
 
-/// Empty database of one test, removed when dropped.
+/// Database of one test without rows, removed when dropped. A SQLite file does not exist yet.
 pub struct TestDatabase(Kind);
 
 enum Kind {
@@ -23,9 +23,9 @@ impl TestDatabase {
         Self(Kind::Sqlite(tempfile::tempdir().expect("a folder")))
     }
 
-    /// A database on the test server; see [`Database::create`].
+    /// A database on the test server; see [`Database::migrated`].
     pub async fn postgres(test: &str) -> Self {
-        Self(Kind::Postgres(Database::create(test).await))
+        Self(Kind::Postgres(Database::migrated(test).await))
     }
 
     /// Path of the SQLite file; `None` on PostgreSQL.
@@ -76,7 +76,7 @@ impl TestDatabase {
 
 /// What a test starts with, on a database of its own.
 pub trait Fixture: Sized {
-    /// Sets up on an empty database.
+    /// Sets up on a database without rows.
     fn start(database: TestDatabase) -> impl Future<Output = Self>;
 }
 

@@ -1,7 +1,7 @@
 //! Block heights, and the sealing that makes answers about a block permanent.
 //!
 //! The network's nodes count the blocks, or a local clock does. An answer about a block seals it: later registrations
-//! happen in a later block, even within the same second.
+//! happen in a later block, even within the same second. Nodes may take over from the local clock, not the other way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::NetworkName;
 use pyxis_evm::Chain;
 use pyxis_store::block_clocks::{self, ClockKind, ClockRow};
+use pyxis_store::proof_log;
 
 use crate::clocks::LocalClock;
 use crate::error::{Error, Result};
@@ -36,8 +37,8 @@ async fn local(state: &State, network: &NetworkName) -> Result<Arc<LocalClock>> 
     state.clocks.of(network).ok_or(Error::UnsupportedNetwork(Vec::new()))
 }
 
-/// Starts the clocks of networks that were never asked about before. Local heights mean nothing to nodes, and vice
-/// versa: once its clock was used, a network keeps the kind of clock.
+/// Starts the clocks of networks that were never asked about before. A network that has nodes now, and whose local
+/// clock was used, is handed over to them, once.
 pub async fn start(state: &State) -> Result<()> {
     let now = state.now();
     let clock = |network: &Network| ClockRow {
@@ -46,33 +47,58 @@ pub async fn start(state: &State) -> Result<()> {
         block_ms: network.block_ms,
         sealed_height: 0,
         kind: Some(network.clock()),
+        local_until: None,
+        rpc_from: None,
     };
     let wanted: Vec<ClockRow> = state.networks().iter().map(clock).collect();
     block_clocks::ensure(&state.store, &wanted).await?;
-    let rows = block_clocks::list(&state.store).await?;
-    for row in &rows {
+    for row in block_clocks::list(&state.store).await? {
         let network = state.networks().named(row.network.as_str());
         if let Some(network) = network.filter(|network| row.kind != Some(network.clock()))
             && !block_clocks::settle(&state.store, &network.name, network.clock()).await?
         {
-            return Err(other_clock(network));
+            hand_over(state, network).await?;
         }
     }
-    state.clocks.start(&rows);
+    state.clocks.start(&block_clocks::list(&state.store).await?);
     Ok(())
 }
 
-fn other_clock(network: &Network) -> Error {
-    let (before, now, mend) = match network.clock() {
-        ClockKind::Rpc => ("here", "by its nodes", "take rpc out of its settings again"),
-        ClockKind::Local => ("by its nodes", "here", "put rpc into its settings again"),
+/// Lets the nodes of a network count its blocks from their newest one on.
+async fn hand_over(state: &State, network: &Network) -> Result<()> {
+    let refused = |reason: String| Error::OtherClock(format!("networks.{}: {reason}", network.name));
+    let Some(chain) = state.chains.of(&network.name) else {
+        return Err(refused(
+            "its nodes counted its blocks until now, but its settings name none. Pyxis cannot go on \
+             counting them: put rpc into its settings again"
+                .to_owned(),
+        ));
     };
-    Error::OtherClock(format!(
-        "networks.{}: its blocks were counted {before} until now, but its settings now have them counted \
-         {now}. That would change answers about past heights. Either {mend}, or start with a new database \
-         and import the proofs again",
-        network.name
-    ))
+    let head: ClockBlock = match chain.head(state.now()).await {
+        Ok(block) => block.into(),
+        Err(error) => {
+            return Err(refused(format!(
+                "Pyxis counted its blocks until now. To take over, its nodes must answer once, but: {error}. \
+                 Start again when they answer, or take rpc out of its settings"
+            )));
+        }
+    };
+    let mut tx = state.store.begin().await?;
+    let clocks = block_clocks::lock(&mut tx).await?;
+    let Some(clock) = clocks.iter().find(|clock| clock.network == network.name) else { return Ok(()) };
+    let counted = counted(clock, state.now()).height.max(clock.sealed_height);
+    let local_until = counted.max(proof_log::highest(&mut tx, &network.name).await?);
+    if head.height <= local_until && clock.kind == Some(ClockKind::Local) {
+        return Err(refused(format!(
+            "Pyxis has counted its blocks up to {local_until}, and its nodes are at {}. They can take over once \
+             they are above that: take rpc out of its settings until then",
+            head.height
+        )));
+    }
+    // Another process may have handed it over meanwhile.
+    block_clocks::hand_over(&mut tx, &network.name, local_until, head.height).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 /// A network's newest block, from its nodes or its local clock.
@@ -100,17 +126,40 @@ impl From<pyxis_evm::Block> for ClockBlock {
     }
 }
 
-/// The block that a question is about; for the current state, `height` is `i64::MAX`. The block is sealed before the
-/// caller reads it. A height above the head is refused.
-pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Result<ClockBlock> {
+/// A block that a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuestionBlock {
+    /// Height in the registry, `i64::MAX` for the current state.
+    pub registry_height: i64,
+    /// Time of the block.
+    pub at: UnixMillis,
+    /// The nodes' block. `None` for the current state, and for a block that Pyxis counted.
+    pub mined: Option<ClockBlock>,
+    /// True for a block that Pyxis counted before the nodes took over. The network's contracts were not asked then.
+    pub before_nodes: bool,
+}
+
+impl QuestionBlock {
+    fn counted(ClockBlock { height, at }: ClockBlock, before_nodes: bool) -> Self {
+        Self { registry_height: height, at, mined: None, before_nodes }
+    }
+}
+
+/// The block that a question is about. It is sealed before the caller reads it. A height above the head is refused.
+pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Result<QuestionBlock> {
     let Snapshot::Block(height) = snapshot else {
-        return Ok(ClockBlock { height: i64::MAX, at: state.now() });
+        return Ok(QuestionBlock::counted(ClockBlock { height: i64::MAX, at: state.now() }, false));
     };
     let local = local(state, &network.name).await?;
     let block = match state.chains.of(&network.name) {
-        Some(chain) => mined(state, (network, chain), height).await?,
+        Some(_) if local.counted_here(height) => QuestionBlock::counted(local.block(height), true),
+        Some(chain) => {
+            let mined = mined(state, (network, chain), height).await?;
+            let registry_height = local.registry_height(mined);
+            QuestionBlock { registry_height, at: mined.at, mined: Some(mined), before_nodes: false }
+        }
         None if height > local.head(state.now()).height => return Err(Error::InvalidSnapshot),
-        None => local.block(height),
+        None => QuestionBlock::counted(local.block(height), false),
     };
     if height > local.sealed() {
         let sealed = block_clocks::seal(&state.store, &network.name, height).await?;
@@ -193,7 +242,9 @@ mod tests {
         let heads = of_kind(ClockKind::Local);
         let clock = |sealed_height| {
             let (network, kind) = (network.clone(), Some(ClockKind::Local));
-            [ClockRow { network, genesis_at: UnixMillis(0), block_ms: 1, sealed_height, kind }]
+            let (genesis_at, handover) = (UnixMillis(0), None);
+            let (local_until, rpc_from) = (handover, handover);
+            [ClockRow { network, genesis_at, block_ms: 1, sealed_height, kind, local_until, rpc_from }]
         };
         assert_eq!(heads.next(&clock(3), &network), Some(7));
         assert_eq!(heads.next(&clock(7), &network), Some(8));

@@ -4,7 +4,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind, Subject};
 use pyxis_store::proofs::{self, Ended, ProofRow, RegistryQuery};
 
-use crate::block_height::{self, ClockBlock, Snapshot};
+use crate::block_height::{self, QuestionBlock, Snapshot};
 use crate::contracts::{ContractAnswers, Contracts};
 use crate::error::{Error, Result};
 use crate::network::Network;
@@ -28,12 +28,12 @@ pub struct CheckRequest<'a> {
     pub snapshot: Snapshot,
 }
 
-fn question(ask: CheckRequest<'_>, block: ClockBlock) -> RegistryQuery {
+fn question(ask: CheckRequest<'_>, block: QuestionBlock) -> RegistryQuery {
     RegistryQuery {
         network: ask.network.name.clone(),
         kind: ask.kind,
         action_id: ask.action_id,
-        height: block.height,
+        height: block.registry_height,
         at: block.at,
     }
 }
@@ -71,8 +71,8 @@ pub async fn check_many(
     } else {
         plain(state, &question, subjects).await?
     };
-    if let Some(contracts) = ask.network.contracts_for(ask.kind) {
-        add_contracts(state, (ask, contracts), &question, subjects, &mut verdicts).await?;
+    if let Some(contracts) = ask.network.contracts_for(ask.kind).filter(|_| !block.before_nodes) {
+        add_contracts(state, (ask, contracts), (&question, block), subjects, &mut verdicts).await?;
     }
     Ok(verdicts)
 }
@@ -92,7 +92,7 @@ async fn plain(state: &State, question: &RegistryQuery, subjects: &[Subject]) ->
 async fn add_contracts(
     state: &State,
     (ask, contracts): (CheckRequest<'_>, &Contracts),
-    question: &RegistryQuery,
+    (question, block): (&RegistryQuery, QuestionBlock),
     subjects: &[Subject],
     verdicts: &mut [CheckVerdict],
 ) -> Result<()> {
@@ -107,7 +107,7 @@ async fn add_contracts(
     }
     // The blocklist is read while the nodes answer.
     let blocked = async { Ok(proofs::blocked_among(&state.store, question, subjects).await?) };
-    let said = ask_contracts(state, (ask, contracts), question, &users);
+    let said = ask_contracts(state, (ask, contracts), block, &users);
     let (mut blocked, said) = tokio::try_join!(blocked, said)?;
     for (place, said) in places.into_iter().zip(said) {
         verdicts[place] = verdicts[place].or(said);
@@ -126,19 +126,15 @@ async fn add_contracts(
 async fn ask_contracts(
     state: &State,
     (ask, contracts): (CheckRequest<'_>, &Contracts),
-    question: &RegistryQuery,
+    block: QuestionBlock,
     users: &[EvmAddress],
 ) -> Result<Vec<CheckVerdict>> {
     if users.is_empty() {
         return Ok(Vec::new());
     }
-    let mut block = match ask.snapshot {
-        Snapshot::Latest => block_height::latest(state, ask.network).await?,
-        Snapshot::Block(_) => ClockBlock { height: question.height, at: question.at },
-    };
-    let mut steps = match ask.snapshot {
-        Snapshot::Latest => STEPS_BACK,
-        Snapshot::Block(_) => 0,
+    let (mut block, mut steps) = match block.mined {
+        Some(block) => (block, 0),
+        None => (block_height::latest(state, ask.network).await?, STEPS_BACK),
     };
     loop {
         let asked = ContractAnswers {

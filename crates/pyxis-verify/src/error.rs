@@ -221,6 +221,15 @@ impl Error {
 }
 
 impl Error {
+    /// The sentence that a client reads, with the values that a parameter may have.
+    pub fn message(&self) -> String {
+        let known = self.known();
+        match known.is_empty() {
+            true => self.said().into_owned(),
+            false => format!("{}. Known: {}", self.said(), known.join(", ")),
+        }
+    }
+
     /// The values that the parameter may have, if it had an unknown one.
     fn known(&self) -> Vec<&str> {
         match self {

@@ -21,6 +21,7 @@ mod routes;
 pub mod score_source;
 pub mod service;
 mod state;
+pub mod strategies;
 mod values;
 mod verdict;
 

@@ -104,6 +104,8 @@ impl Default for Networks {
             evm("optimism", 10, true, true),
             evm("base-sepolia", 84532, true, false),
             evm("optimism-goerli", 420, false, true),
+            evm("ethereum", 1, true, false),
+            evm("base", 8453, true, false),
             sui,
         ];
         Self(all.into_iter().flatten().collect())

@@ -19,11 +19,12 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method};
+use pyxis_core::proof::Kind;
 use pyxis_http::cors;
 use pyxis_http::openapi::DescribedRouter;
 use utoipa_axum::routes;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::state::State;
 
 /// The open routes.
@@ -57,6 +58,16 @@ pub fn router(state: State) -> Router {
     open.merge(crate::api::router().into_router()).with_state(state)
 }
 
+/// Body of the answer of a strategy that asks for proofs.
+pub(crate) async fn proof_strategy(state: &State, kind: Kind, query: &str) -> Result<String> {
+    snapshot::from_query(state, Ok(kind), Some(query)).await
+}
+
+/// Body of the answer of the score strategy.
+pub(crate) async fn score_strategy(state: &State, query: &str) -> Result<String> {
+    score_strategy::from_query(state, Some(query)).await
+}
+
 /// Response with a body that is already JSON.
 fn json(body: impl Into<Bytes>) -> Response {
     const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -66,6 +77,6 @@ fn json(body: impl Into<Bytes>) -> Response {
 }
 
 /// The response for an outcome.
-fn answer(outcome: crate::error::Result<String>) -> Response {
+fn answer(outcome: Result<String>) -> Response {
     outcome.map_or_else(IntoResponse::into_response, json)
 }

@@ -166,7 +166,7 @@ const fn because(reason: Reason) -> &'static str {
     }
 }
 
-const fn kind_word(kind: Kind) -> &'static str {
+pub(super) const fn kind_word(kind: Kind) -> &'static str {
     match kind {
         Kind::GovId => "Government ID",
         Kind::Epassport => "Electronic passport",

@@ -111,6 +111,7 @@ pub const ROUTES: &[Route] = &[
     ("POST", "/app/staged/{id}/withdraw"),
     ("GET", "/app/settings"),
     ("GET", "/app/verification"),
+    ("GET", "/app/verification/strategy"),
     ("POST", "/app/settings"),
     ("GET", "/assets/stamps/{file}"),
     ("GET", "/app/scorers"),

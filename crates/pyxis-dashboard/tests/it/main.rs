@@ -24,3 +24,4 @@ mod sign_in;
 mod support;
 mod tables;
 mod usage;
+mod voting_strategy;

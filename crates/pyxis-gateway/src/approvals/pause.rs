@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use pyxis_core::approval_mode::Channel;
 use pyxis_core::digest;
-use pyxis_core::id::TxnId;
+use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval, Newcomer, NoRoom};
-use pyxis_store::{StoreError, StoreEvent, audit, undelivered};
+use pyxis_store::{StoreError, StoreEvent, Tx, audit, undelivered};
 
 use crate::credentials::outbound::clean_headers;
 use crate::credentials::records;
@@ -23,7 +23,8 @@ use crate::runtime::stored::StoredRequest;
 /// Attempts in a race between identical requests before giving up.
 const ATTEMPTS: usize = 5;
 
-/// Stores the request as pending, or finds an identical pending one.
+/// Stores the request as pending, or finds an identical one: a pending one or, through an entry point, a decided one
+/// whose outcome its agent has not received.
 pub(crate) async fn pause(
     state: &State,
     asked: &ValidatedRequest<'_>,
@@ -126,13 +127,19 @@ async fn insert(
     let mut tx = state.store.begin().await?;
     refuse(approvals::agent_limit(&mut tx, limits, &newcomer).await?)?;
     approvals::insert(&mut tx, &new, sealed).await?;
+    let has_entry_point = EntryPoint::of(asked.head).is_some();
+    if has_entry_point && let Some(decided) = undelivered(state, &mut tx, workspace, dedupe).await? {
+        drop(tx);
+        join(state, claim, &decided).await?;
+        return Ok(decided);
+    }
     let record = records::paused(state, asked, matched, txn, &words);
     audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
     refuse(approvals::workspace_limit(&mut tx, limits, workspace, state.now()).await?)?;
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
     }
-    if EntryPoint::of(asked.head).is_some() {
+    if has_entry_point {
         undelivered::insert(&mut tx, workspace, txn, dedupe).await?;
     }
     let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::not_found("transaction"))?;
@@ -143,6 +150,20 @@ async fn insert(
         claim.tied();
     }
     Ok(row)
+}
+
+/// The identical request that was decided after its outcome was looked for, in the transaction that found none pending.
+async fn undelivered(
+    state: &State,
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    dedupe: &str,
+) -> Result<Option<ApprovalRow>> {
+    let since = state.now().minus(state.config.retention);
+    match undelivered::find(&mut *tx, workspace, dedupe, since).await? {
+        Some(txn) => Ok(approvals::find(tx, workspace, txn).await?),
+        None => Ok(None),
+    }
 }
 
 fn refuse(full: Option<NoRoom>) -> Result<()> {

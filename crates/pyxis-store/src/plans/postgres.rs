@@ -58,7 +58,7 @@ fn is_quick(steps: &[String]) -> bool {
 
 #[tokio::test]
 async fn no_statement_that_a_request_waits_for_scans_a_table_in_postgres() {
-    let database = Database::create("plans").await;
+    let database = Database::migrated("plans").await;
     let store = Store::open(&OpenOptions::new(database.url())).unwrap();
     store.migrate().await.unwrap();
     database.run(FILL).await;

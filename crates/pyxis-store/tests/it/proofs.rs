@@ -54,7 +54,15 @@ fn question(height: i64, moment: i64) -> RegistryQuery {
 
 fn clock(name: &str, sealed_height: i64) -> ClockRow {
     let kind = Some(ClockKind::Local);
-    ClockRow { network: name.parse().unwrap(), genesis_at: NOW, block_ms: 1000, sealed_height, kind }
+    ClockRow {
+        network: name.parse().unwrap(),
+        genesis_at: NOW,
+        block_ms: 1000,
+        sealed_height,
+        kind,
+        local_until: None,
+        rpc_from: None,
+    }
 }
 
 fn entry() -> LogRow {

@@ -91,6 +91,8 @@ pub(super) fn read(text: &str) -> Result<Networks, InvalidNetworks> {
         return Ok(networks);
     }
     let written: BTreeMap<String, RawNetwork> = serde_json::from_str(text)?;
+    let names: Vec<String> = written.keys().cloned().collect();
+    let ids: Vec<u64> = written.values().filter_map(|network| network.chain_id).collect();
     for (name, written) in written {
         let invalid = |reason: String| InvalidNetworks::Network { name: name.clone(), reason };
         let parsed: NetworkName = name.parse().map_err(|error| invalid(format!("{error}")))?;
@@ -99,8 +101,17 @@ pub(super) fn read(text: &str) -> Result<Networks, InvalidNetworks> {
         }
         change(&mut networks, parsed, written).map_err(invalid)?;
     }
+    networks.0.retain(|network| !is_renamed(network, &names, &ids));
     check_ids(&networks)?;
     Ok(networks)
+}
+
+/// True for a preset chain that is configured under another name. Earlier releases did not have these two.
+fn is_renamed(network: &Network, names: &[String], ids: &[u64]) -> bool {
+    let name = network.name.as_str();
+    ["ethereum", "base"].contains(&name)
+        && !names.iter().any(|written| written == name)
+        && network.chain_id.is_some_and(|id| ids.contains(&id))
 }
 
 fn change(networks: &mut Networks, name: NetworkName, written: RawNetwork) -> Result<(), String> {
@@ -223,16 +234,32 @@ mod tests {
     #[test]
     fn a_new_installation_has_the_documented_networks() {
         let networks = read("").unwrap();
-        for (name, sybil, residence) in
-            [("optimism", true, true), ("base-sepolia", true, false), ("optimism-goerli", false, true)]
-        {
+        for (name, sybil, residence) in [
+            ("optimism", true, true),
+            ("base-sepolia", true, false),
+            ("optimism-goerli", false, true),
+            ("base", true, false),
+        ] {
             assert_eq!(has(&networks, name, Kind::GovId), sybil, "{name}");
             assert_eq!(has(&networks, name, Kind::ResidenceUs), residence, "{name}");
         }
-        for (id, name) in [(10, "optimism"), (84532, "base-sepolia"), (420, "optimism-goerli")] {
+        for (id, name) in [
+            (10, "optimism"),
+            (84532, "base-sepolia"),
+            (420, "optimism-goerli"),
+            (1, "ethereum"),
+            (8453, "base"),
+        ] {
             assert_eq!(networks.of_chain(id).unwrap().name.as_str(), name);
         }
-        assert!(networks.named("ethereum").is_none());
+        assert!(networks.named("gnosis").is_none());
+    }
+
+    #[test]
+    fn ethereum_and_base_keep_the_names_that_an_installation_gave_them() {
+        let networks = read(r#"{"mainnet": {"chain_id": 1}, "base": {"chain_id": 8453}}"#).unwrap();
+        assert_eq!(networks.of_chain(1).unwrap().name.as_str(), "mainnet");
+        assert!(networks.named("ethereum").is_none() && has(&networks, "base", Kind::GovId));
     }
 
     #[test]

@@ -89,8 +89,12 @@ struct AddressPower {
     ),
 )]
 pub(super) async fn score(Extract(state): Extract<State>, RawQuery(query): RawQuery) -> Response {
-    let query = QueryPairs::read(query.as_deref());
-    answer(vote(&state, &VoteRequest::of_query(&query)).await)
+    answer(from_query(&state, query.as_deref()).await)
+}
+
+pub(super) async fn from_query(state: &State, query: Option<&str>) -> Result<String> {
+    let query = QueryPairs::read(query);
+    vote(state, &VoteRequest::of_query(&query)).await
 }
 
 /// Score posted addresses by their Stamps.

@@ -169,7 +169,7 @@ pub(super) async fn residence_posted(
     answer(from_body(&state, parameters::country(&country), query.as_deref(), &body).await)
 }
 
-async fn from_query(state: &State, kind: Result<Kind>, query: Option<&str>) -> Result<String> {
+pub(super) async fn from_query(state: &State, kind: Result<Kind>, query: Option<&str>) -> Result<String> {
     let kind = kind?;
     let query = QueryPairs::read(query);
     score(state, kind, &VoteRequest::of_query(&query)).await

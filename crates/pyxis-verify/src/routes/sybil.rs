@@ -30,7 +30,7 @@ pub(super) struct CheckResponse {
 
 /// Check that an address represents a unique human for an action.
 ///
-/// The current state, on `optimism` and `base-sepolia` unless others are configured.
+/// The current state, on `optimism`, `base-sepolia`, `ethereum` and `base` unless others are configured.
 #[utoipa::path(
     get,
     path = "/sybil-resistance/{credential_type}/{network}",

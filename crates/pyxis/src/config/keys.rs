@@ -96,7 +96,7 @@ const KEYS: &[SettingKey] = &[
     key(
         "networks",
         "",
-        "Networks of the verification checks, as a JSON object from names to settings, or as `[networks.NAME]` tables of the file; see [verification](verification.md). `optimism`, `base-sepolia`, `optimism-goerli` and `sui` are preset.",
+        "Networks of the verification checks, as a JSON object from names to settings, or as `[networks.NAME]` tables of the file; see [verification](verification.md). `optimism`, `base-sepolia`, `optimism-goerli`, `ethereum`, `base` and `sui` are preset.",
     ),
     key("max_addresses", "1000", "Maximum number of addresses in one request of a voting strategy."),
     key(

@@ -93,7 +93,7 @@ const ADDRESSES: &str = "/app/inbox?q=zz§ /app/decided?q=zz§ /app/agents?q=zz�
     /app/explorer?scorer=1&address=0x2222222222222222222222222222222222222222 \
     /app/models?address=0x1111111111111111111111111111111111111111 \
     /app/verification?address=0x1111111111111111111111111111111111111111 \
-    /app/models?address=vitalik.eth§ /app/verification?address=vitalik.eth§&action_id=x§";
+    /app/verification/strategy?strategy=score&addresses=vitalik.eth§ /app/models?address=vitalik.eth§ /app/verification?address=vitalik.eth§&action_id=x§";
 
 impl Tour {
     /// Opens what no page links to, and what a member and a stranger see.

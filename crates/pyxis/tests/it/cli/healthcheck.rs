@@ -44,7 +44,7 @@ engines! {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_its_postgres_database_a_server_fails_the_check() {
-    let database = Database::create("without_its_postgres_database").await;
+    let database = Database::migrated("without_its_postgres_database").await;
     let app = App::start(Setup::on(database)).await;
     let url = format!("http://{}", app.address());
     check(&app, &url).await.expect(0);

@@ -233,7 +233,7 @@ async fn settings_that_cannot_work_refuse_the_start() {
 
 #[tokio::test]
 async fn a_backup_directory_refuses_the_start_on_postgres() {
-    let postgres = Setup::on(Database::create("scheduled backups").await).env("PX_BACKUP_DIR", "/");
+    let postgres = Setup::on(Database::migrated("scheduled backups").await).env("PX_BACKUP_DIR", "/");
     let ran = App::bootstrapped(postgres).await.cli(&["serve", "--listen", "127.0.0.1:0"]).await.expect(1);
     assert!(ran.stderr.contains("PX_BACKUP_DIR is for SQLite"), "{ran:?}");
 }

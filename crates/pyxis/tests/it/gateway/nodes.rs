@@ -7,7 +7,7 @@ use pyxis_testkit::postgres::Database;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_nodes_on_one_postgres_database_act_as_one() {
-    let database = Database::create("two_nodes").await;
+    let database = Database::migrated("two_nodes").await;
     in_one_hour(Setup::on(database), async |setup| {
         let site = Site::with(setup).await;
         let node = site.app.another_node();

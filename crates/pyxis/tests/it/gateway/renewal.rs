@@ -44,7 +44,7 @@ fn asked_with(tokens: &Upstream) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token_on_postgres() {
     const CALLS: usize = 24;
-    let database = Database::create("single_flight").await;
+    let database = Database::migrated("single_flight").await;
     let site = Site::bare(Setup::on(database)).await;
     let tokens = Upstream::http().await;
     used_up(&tokens);
@@ -134,7 +134,7 @@ fn used(site: &Site) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_account_that_is_connected_on_one_node_is_used_on_every_node_at_once_on_postgres() {
-    let database = Database::create("reconnected").await;
+    let database = Database::migrated("reconnected").await;
     let site = Site::bare(Setup::on(database)).await;
     let tokens = Upstream::http().await;
     two_accounts(&site, &tokens).await;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_testkit::engines;
+use pyxis_testkit::postgres::Database;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -130,6 +131,30 @@ engines! {
         let asked = site.forward("POST", "/things").body(body).send().await;
         assert_ne!(asked.txn(), txn);
     }
+}
+
+#[tokio::test]
+async fn a_call_that_comes_while_its_twin_is_decided_gets_that_outcome_in_postgres() {
+    let site = impatient(Setup::on(Database::migrated("a twin is decided").await)).await;
+    let mcp = Mcp::new(&site);
+    let txn = txn(&mcp.forward(&site, "POST", "/things").await);
+    site.owner.approve(&txn).await;
+    site.agent.outcome(&txn).await;
+    let database = site.app.postgres();
+    // The call finds neither a pending twin nor an outcome, and waits before it is stored. Then the outcome is there.
+    let [dedupe] = database.run("SELECT dedupe FROM undelivered_outcomes").await.try_into().unwrap();
+    database.run("UPDATE undelivered_outcomes SET dedupe = 'other'").await;
+    let held = database.hold("SELECT 1 FROM agents FOR UPDATE").await;
+    let (arguments, caller) = (forwarded(&site, "POST", "/things"), Mcp::new(&site));
+    let call = tokio::spawn(async move { caller.tool("call", arguments).await });
+    database.until_one_waits().await;
+    database.run(&format!("UPDATE undelivered_outcomes SET dedupe = '{dedupe}'")).await;
+    held.release().await;
+    let result = call.await.unwrap();
+    assert_eq!(result["structuredContent"]["status"], 200, "{result}");
+    let pending = site.owner.client.get("/approvals").send().await.json();
+    assert_eq!(pending["approvals"], json!([]));
+    assert_eq!(site.upstream.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -108,7 +108,7 @@ engines! {
 
 #[tokio::test]
 async fn waiting_for_connections_is_measured_on_postgres() {
-    let setup = Setup::on(Database::create("acquire metrics").await);
+    let setup = Setup::on(Database::migrated("acquire metrics").await);
     let site = Site::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
     site.forward("GET", "/").send().await.forwarded(200);
     let page = page(&site).await;

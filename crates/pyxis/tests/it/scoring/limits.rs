@@ -185,7 +185,7 @@ async fn a_wrong_method_on_the_path_of_a_score_counts_beside_those_that_get_it()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_on_one_postgres_database_have_one_window() {
-    let database = Database::create("two_limits").await;
+    let database = Database::migrated("two_limits").await;
     let mut app = App::start(Setup::on(database)).await;
     let node = app.another_node();
     let left = in_one_window(&mut app, &NEAR, async |app, key| {

@@ -11,7 +11,7 @@ use pyxis_testkit::postgres::Database;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_score_that_does_not_come_within_a_minute_is_504_and_comes_when_asked_for_again() {
-    let database = Database::create("minute").await;
+    let database = Database::migrated("minute").await;
     // By default, a statement is given up after ten seconds, and the answer is 503.
     let stage = Stage::with(Setup::on(database).env("PX_DATABASE_STATEMENT_SECS", "600")).await;
     stage.stamp(1, "Google", "one").await;

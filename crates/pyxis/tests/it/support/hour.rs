@@ -20,7 +20,7 @@ pub(crate) async fn in_one_hour(mut setup: Setup, scene: impl AsyncFn(Setup)) {
         if hour_start(SystemClock.now()) == hour {
             resume_unwind(failure);
         }
-        let postgres = if on_postgres { Some(Database::create("the next hour").await) } else { None };
+        let postgres = if on_postgres { Some(Database::migrated("the next hour").await) } else { None };
         setup = Setup { postgres, env, program };
     }
 }

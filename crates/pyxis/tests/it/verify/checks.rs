@@ -116,7 +116,7 @@ async fn errors_come_in_their_order_with_their_words() {
             "Unknown credential type" => json!(["gov-id", "epassport", "phone", "biometrics"]),
             "Unknown country" => json!(["us"]),
             "Unsupported network" if path.contains("residence") => json!(["optimism", "optimism-goerli"]),
-            "Unsupported network" => json!(["optimism", "base-sepolia"]),
+            "Unsupported network" => json!(["optimism", "base-sepolia", "ethereum", "base"]),
             _ => json!(null),
         };
         if !known.is_null() {

@@ -1,8 +1,10 @@
 //! Block clocks, and that a dead RPC node affects no other network.
 
+use std::ops::Range;
+
 use pyxis_core::proof::{Kind, Registration, Statement};
 use pyxis_testkit::engines;
-use pyxis_testkit::upstream::{Reply, Upstream};
+use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::installation::{ACTION, Stage, address, now, registration};
@@ -31,6 +33,34 @@ fn newest(number: u64) -> Reply {
     Reply::json(&json!({"jsonrpc": "2.0", "id": 0, "result": block}).to_string())
 }
 
+/// Newest block of a stand-in whose blocks come every second.
+const BLOCKS: i64 = 130_000_000;
+
+/// Any block of that stand-in.
+fn mined(request: &Received, now: i64) -> Reply {
+    let asked: Value = serde_json::from_str(request.text()).unwrap();
+    let number = asked["params"][0].as_str().unwrap().strip_prefix("0x");
+    let number = number.map_or(BLOCKS, |digits| i64::from_str_radix(digits, 16).unwrap());
+    let block =
+        json!({"number": format!("{number:#x}"), "timestamp": format!("{:#x}", now - BLOCKS + number)});
+    let block = if number > BLOCKS { Value::Null } else { block };
+    Reply::json(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": block}).to_string())
+}
+
+fn strategy(height: i64, users: Range<u8>) -> String {
+    let users: Vec<String> = users.map(|number| address(number).to_string()).collect();
+    format!(
+        "/snapshot-strategies/sybil-resistance/gov-id?network=10&snapshot={height}&addresses={}&action-id={ACTION}",
+        users.join(",")
+    )
+}
+
+/// The scores of users at a block.
+async fn held(stage: &Stage, height: i64, users: Range<u8>) -> Vec<i64> {
+    let answer = stage.ask(&strategy(height, users)).await;
+    answer["score"].as_array().unwrap().iter().map(|entry| entry["score"].as_i64().unwrap()).collect()
+}
+
 fn said(network: &str, number: u8, nullifier: u64) -> Registration {
     Registration { network: network.parse().unwrap(), ..registration(number, Kind::GovId, nullifier) }
 }
@@ -41,13 +71,13 @@ async fn result(stage: &Stage, network: &str, number: u8) -> Value {
 }
 
 engines! {
-    async fn a_network_whose_blocks_were_used_keeps_its_clock(setup: Setup) {
+    async fn nodes_take_over_only_once_one_of_them_answers(setup: Setup) {
         let mut stage = Stage::with(setup).await;
         stage.register(said("optimism", 1, 7)).await;
         stage.app.stop().await;
         let serve = ["serve", "--json", "--listen", "127.0.0.1:0"];
         let refused = with_networks(&stage.app, &nodes(&[("optimism", NOWHERE)]), &serve).await.expect(1);
-        let told = "networks.optimism: its blocks were counted here until now";
+        let told = "networks.optimism: Pyxis counted its blocks until now. To take over, its nodes must answer once";
         assert!(refused.stderr.contains(told) && refused.stderr.contains("take rpc out"), "{}", refused.stderr);
         assert!(refused.stdout.is_empty(), "it never listened: {}", refused.stdout);
         // Commands change nothing either.
@@ -62,6 +92,47 @@ engines! {
         stage.app.restart_with(|setup| setup.without("PX_NETWORKS")).await;
         assert_eq!(result(&stage, "optimism", 1).await, true);
         stage.register(said("base-sepolia", 1, 7)).await;
+    }
+
+    async fn a_network_that_counted_its_blocks_is_given_nodes_and_keeps_its_proofs_and_answers(setup: Setup) {
+        let mut stage = Stage::with(setup).await;
+        let first = stage.register(said("optimism", 1, 7)).await["height"].as_i64().unwrap();
+        let registered_at = now();
+        assert_eq!(held(&stage, first, 1..3).await, [1, 0]);
+        let before = stage.head().await;
+        let node = Upstream::http().await;
+        node.reply_with(|request| mined(request, now()));
+        let networks = nodes(&[("optimism", &node.url(""))]);
+        stage.app.restart_with(|setup| setup.env("PX_NETWORKS", &networks)).await;
+        assert_eq!(result(&stage, "optimism", 1).await, true, "the proof still counts");
+        assert_eq!(held(&stage, first, 1..3).await, [1, 0], "what was answered before stays answered");
+        let second = stage.register(said("optimism", 2, 8)).await["height"].as_i64().unwrap();
+        assert!(second > BLOCKS - 1000 && before < second, "a block of the node: {second}");
+        // A proof counts in the nodes' blocks from the time at which it was registered.
+        let block_at = |time: i64| BLOCKS - (now() - time);
+        assert_eq!(held(&stage, block_at(registered_at - 100), 1..3).await, [0, 0]);
+        assert_eq!(held(&stage, second, 1..3).await, [1, 1]);
+        assert_eq!(held(&stage, second - 1, 1..3).await, [1, 0]);
+        stage.get(&strategy(BLOCKS + 50, 1..3)).await.expect(400);
+        // The way back would need another meaning of every height.
+        stage.app.stop().await;
+        let refused = with_networks(&stage.app, "{}", &["serve", "--listen", "127.0.0.1:0"]).await.expect(1);
+        assert!(refused.stderr.contains("put rpc into its settings again"), "{}", refused.stderr);
+        stage.app.serve();
+        assert_eq!(held(&stage, second, 1..3).await, [1, 1]);
+        assert_eq!(held(&stage, first, 1..3).await, [1, 0]);
+    }
+
+    async fn nodes_below_the_local_count_do_not_take_over(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        stage.register(said("optimism", 1, 7)).await;
+        let low = Upstream::http().await;
+        low.reply_with(|_| newest(1));
+        let networks = nodes(&[("optimism", &low.url(""))]);
+        let arguments = ["proofs", "block", &address(1).to_string(), "--reason", "sold"];
+        let refused = with_networks(&stage.app, &networks, &arguments).await.expect(1);
+        assert!(refused.stderr.contains("its nodes are at 1."), "{}", refused.stderr);
+        assert_eq!(result(&stage, "optimism", 1).await, true);
     }
 
     async fn a_node_that_hangs_holds_up_its_own_network_only(setup: Setup) {

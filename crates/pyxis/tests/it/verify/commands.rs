@@ -51,7 +51,7 @@ engines! {
         assert_eq!(residence["result"], false);
         let networks = app.cli_json(&["network", "list"]).await;
         let names: Vec<_> = networks.as_array().unwrap().iter().map(|network| network["name"].clone()).collect();
-        assert_eq!(names, ["optimism", "base-sepolia", "optimism-goerli", "sui"]);
+        assert_eq!(names, ["optimism", "base-sepolia", "optimism-goerli", "ethereum", "base", "sui"]);
         assert!(networks[0]["head"].as_i64().unwrap() >= 1);
         assert!(networks[0]["latency_ms"].is_u64() && networks[0]["error"].is_null(), "{}", networks[0]);
     }

@@ -1,0 +1,224 @@
+//! Settings of a voting strategy, and its answer about a few addresses.
+
+use axum::response::Response;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_core::proof::{DEFAULT_ACTION, Kind};
+use pyxis_verify as verify;
+use pyxis_verify::strategies::{VoterResult, VotingStrategy};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::verification::kind_word;
+use crate::Error;
+use crate::error::html;
+use crate::form::Page;
+use crate::session::Manager;
+use crate::view::Choice;
+use crate::view::voting_strategy::{VoterLine, VotingStrategyPage};
+
+/// Addresses of one try. The API answers about many more.
+const MOST: usize = 5;
+/// Decimals of a score as voting power.
+const DECIMALS: u32 = 5;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct StrategyParams {
+    strategy: String,
+    network: String,
+    snapshot: String,
+    action_id: String,
+    scorer: String,
+    threshold: String,
+    addresses: String,
+}
+
+pub(crate) async fn page(
+    Page { state, who, query }: Page<Manager, StrategyParams>,
+) -> Result<Response, Error> {
+    let verify = state.verify.get().ok_or(Error::NotFound)?;
+    let wish = Wish::read(verify, &query);
+    let addresses: Vec<&str> =
+        query.addresses.split([',', ' ', '\n', '\r', '\t']).filter(|one| !one.is_empty()).collect();
+    let answer = wish.answer(verify, &addresses).await;
+    let (problem, voters) = match answer {
+        Ok(voters) => (None, voters.iter().map(line).collect()),
+        Err(problem) => (Some(problem), Vec::new()),
+    };
+    let base = &state.gateway.config.base_url;
+    html(&VotingStrategyPage {
+        shell: who.shell(&state).await?,
+        strategies: choices(VotingStrategy::ALL, wish.strategy, |one| (one.name().to_owned(), word(one))),
+        networks: networks(verify, &wish.network),
+        scorers: scorers(verify, &wish.scorer),
+        is_score: wish.strategy == VotingStrategy::Score,
+        settings: wish.settings(base),
+        request: wish.request(base, &addresses),
+        snapshot: wish.snapshot,
+        action_id: wish.action_id,
+        threshold: query.threshold.trim().to_owned(),
+        addresses: query.addresses,
+        problem,
+        voters,
+    })
+}
+
+/// The form, with what is used in place of empty fields.
+struct Wish {
+    strategy: VotingStrategy,
+    network: String,
+    snapshot: String,
+    action_id: String,
+    scorer: String,
+    threshold: String,
+}
+
+impl Wish {
+    fn read(verify: &verify::State, query: &StrategyParams) -> Self {
+        let or = |typed: &str, usual: String| match typed.trim() {
+            "" => usual,
+            typed => typed.to_owned(),
+        };
+        let first = verify.scores.open_scorers().first();
+        let chain = verify.networks().iter().find_map(|network| network.chain_id);
+        Self {
+            strategy: VotingStrategy::from_name(&query.strategy)
+                .unwrap_or(VotingStrategy::Proof(Kind::GovId)),
+            network: or(&query.network, chain.map(|id| id.to_string()).unwrap_or_default()),
+            snapshot: or(&query.snapshot, "latest".to_owned()),
+            action_id: or(&query.action_id, DEFAULT_ACTION.to_string()),
+            scorer: or(&query.scorer, first.map(ToString::to_string).unwrap_or_default()),
+            threshold: query.threshold.trim().to_owned(),
+        }
+    }
+
+    /// True if the score itself is the voting power.
+    fn is_power(&self) -> bool {
+        self.strategy == VotingStrategy::Score && self.threshold.is_empty()
+    }
+
+    /// Parameters of the strategy, as in a query.
+    fn parameters(&self) -> String {
+        match self.strategy {
+            VotingStrategy::Score if self.is_power() => {
+                format!("scorer-id={}&decimals={DECIMALS}", encoded(&self.scorer))
+            }
+            VotingStrategy::Score => {
+                format!("scorer-id={}&threshold={}", encoded(&self.scorer), encoded(&self.threshold))
+            }
+            strategy if strategy.needs_action() => format!("action-id={}", encoded(&self.action_id)),
+            VotingStrategy::Proof(_) => String::new(),
+        }
+    }
+
+    /// Settings for Snapshot's `api` strategy.
+    fn settings(&self, base: &str) -> String {
+        let settings = json!({
+            "name": "api",
+            "params": {
+                "api": base,
+                "symbol": "",
+                "decimals": if self.is_power() { DECIMALS } else { 0 },
+                "strategy": self.strategy.path(),
+                "additionalParameters": self.parameters(),
+            },
+        });
+        format!("{settings:#}")
+    }
+
+    fn query(&self, addresses: &str) -> String {
+        let (network, snapshot) = (encoded(&self.network), encoded(&self.snapshot));
+        let place = format!("network={network}&snapshot={snapshot}&addresses={addresses}");
+        match self.parameters().as_str() {
+            "" => place,
+            parameters => format!("{place}&{parameters}"),
+        }
+    }
+
+    fn request(&self, base: &str, addresses: &[&str]) -> String {
+        let addresses = if addresses.is_empty() { "0x…".to_owned() } else { list(addresses) };
+        format!("{base}/{}?{}", self.strategy.path(), self.query(&addresses))
+    }
+
+    async fn answer(&self, verify: &verify::State, addresses: &[&str]) -> Result<Vec<VoterResult>, String> {
+        match addresses.len() {
+            0 => Ok(Vec::new()),
+            count if count > MOST => {
+                Err(format!("These are {count} addresses. Enter at most {MOST}; the API answers about more."))
+            }
+            _ => self.strategy.answer(verify, &self.query(&list(addresses))).await,
+        }
+    }
+}
+
+fn list(addresses: &[&str]) -> String {
+    addresses.iter().map(|address| encoded(address)).collect::<Vec<_>>().join(",")
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+fn choices<T: Copy + PartialEq>(
+    all: impl IntoIterator<Item = T>,
+    chosen: T,
+    of: impl Fn(T) -> (String, String),
+) -> Vec<Choice> {
+    let choice = |one: T| {
+        let (value, label) = of(one);
+        Choice { value, label, chosen: one == chosen }
+    };
+    all.into_iter().map(choice).collect()
+}
+
+fn networks(verify: &verify::State, chosen: &str) -> Vec<Choice> {
+    let choice = |network: &verify::network::Network| {
+        let value = network.chain_id?.to_string();
+        Some(Choice { chosen: value == chosen, label: format!("{} · {value}", network.name), value })
+    };
+    verify.networks().iter().filter_map(choice).collect()
+}
+
+fn scorers(verify: &verify::State, chosen: &str) -> Vec<Choice> {
+    let choice = |id: &pyxis_core::id::ScorerId| {
+        let value = id.to_string();
+        Choice { chosen: value == chosen, label: format!("Scorer {value}"), value }
+    };
+    verify.scores.open_scorers().iter().map(choice).collect()
+}
+
+fn word(strategy: VotingStrategy) -> String {
+    match strategy {
+        VotingStrategy::Proof(kind) => format!("Proof: {}", kind_word(kind)),
+        VotingStrategy::Score => "Score by Stamps".to_owned(),
+    }
+}
+
+fn line(voter: &VoterResult) -> VoterLine {
+    let why = match (&voter.error, voter.reason.as_deref()) {
+        (Some(fault), _) => fault.detail.clone(),
+        (None, reason) => because(reason.unwrap_or_default()).to_owned(),
+    };
+    VoterLine {
+        address: voter.address.clone(),
+        power: voter.score.to_string(),
+        votes: voter.score.as_f64().is_some_and(|power| power > 0.0),
+        why,
+    }
+}
+
+fn because(reason: &str) -> &str {
+    match reason {
+        "valid" => "It counts at this block.",
+        "none" => "No proof registered by this block.",
+        "expired" => "The proof has expired.",
+        "revoked" => "The proof was revoked.",
+        "rebound" => "The person has moved the proof to another address.",
+        "other_action" => "The proof is for another action id.",
+        "other_issuer" => "The proof comes from an issuer that is not trusted.",
+        "blocked" => "The address is blocked.",
+        "below_threshold" => "The score is below the threshold.",
+        "no_score" => "The address has no Stamp that counts.",
+        other => other,
+    }
+}
