@@ -2,6 +2,7 @@
 # ci/postgres.sh COMMAND...: runs COMMAND with PX_TEST_POSTGRES naming a fresh PostgreSQL server on
 # loopback, in a temporary directory, and stops the server afterwards. PX_POSTGRES_BIN names the directory
 # of another version's initdb and postgres, PX_POSTGRES_BUFFERS the memory for its cache (shared_buffers).
+# PX_POSTGRES_PRELOAD names a library that the server loads (shared_preload_libraries).
 # With PX_POSTGRES_DURABLE=1 commits reach the disk, as benchmarks of them need.
 set -euo pipefail
 
@@ -55,7 +56,7 @@ cd "$directory" # the server's user may not enter the caller's directory
     >"$directory/initdb.log" 2>&1 || { cat "$directory/initdb.log" >&2; exit 1; }
 
 settings=(-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300
-    -c shared_buffers="${PX_POSTGRES_BUFFERS:-128MB}")
+    -c shared_buffers="${PX_POSTGRES_BUFFERS:-128MB}" -c shared_preload_libraries="${PX_POSTGRES_PRELOAD:-}")
 # Nothing here outlives a test, so nothing needs to reach the disk.
 if [[ -z ${PX_POSTGRES_DURABLE:-} ]]; then
     settings+=(-c fsync=off -c synchronous_commit=off -c full_page_writes=off)

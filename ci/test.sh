@@ -38,6 +38,7 @@ has() { command -v "$1" >/dev/null; }
 [[ -n ${PX_TEST_SYNAPSE:-} ]] || leave_out "a Matrix homeserver" real_homeserver
 [[ -n ${PX_TEST_ANVIL:-} ]] || leave_out "an EVM node" api::onchain verify::contracts verify::gas verify::nodes
 { has ip && unshare --net true 2>/dev/null; } || leave_out "network namespaces" netns::
+unshare --mount true 2>/dev/null || leave_out "mount namespaces" full_disk::
 for tool in curl git wget node npm python3; do
     has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
 done

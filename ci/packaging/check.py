@@ -124,7 +124,7 @@ def check_compose():
         for source in (secret["file"] for secret in compose.get("secrets", {}).values()):
             require(source.startswith("./secrets/"), f"{path}: {source}")
             made = (COMPOSE / "secrets.sh").read_text()
-            require(f"keep {pathlib.Path(source).name}\n" in made, f"{path}: secrets.sh does not make {source}")
+            require(f"keep {pathlib.Path(source).name} " in made, f"{path}: secrets.sh does not make {source}")
         for name, service in compose["services"].items():
             check_service(f"{path}: {name}", service)
     return len(paths)

@@ -42,8 +42,10 @@ echo "compose: secrets"
 mkdir /run/recipe /run/secrets
 find packaging/compose -maxdepth 1 -type f -exec cp -t /run/recipe {} +
 sh /run/recipe/secrets.sh
-cp /run/recipe/secrets/* /run/secrets
-chmod 444 /run/secrets/*
+cp --preserve=mode,ownership /run/recipe/secrets/* /run/secrets
+[[ $(stat --format %a /run/secrets/* | sort -u) == 400 ]] || failed "a secret is not for its user alone"
+# Users of the images that are others on this machine.
+chown postgres: /run/secrets/postgres_password /run/secrets/pgbouncer_users
 
 echo "compose: PostgreSQL"
 mkdir /run/postgres
@@ -70,14 +72,21 @@ for name, value in node["environment"].items():
     print(f"{name}={str(value).replace('${PYXIS_HOST:?the name that browsers see}', 'localhost')}")
 END
 mapfile -t environment <"$work/environment"
+# The image's user, which can enter only what it owns. A bind mount is as large as the program.
+user=$(sed -n 's/^USER \([0-9]*\):.*/\1/p' packaging/Containerfile)
+touch /run/pyxis
+mount --bind "$program" /run/pyxis
+chmod 755 "$program"
 declare -A process
 # node N COMMAND...: becomes the program, as a node of the recipe runs it.
 node() {
     local number=$1
     shift
-    mkdir -p "$work/data$number"
-    exec env -i "${environment[@]}" PX_DATA_DIR="$work/data$number" PX_LISTEN="127.0.87.1$number:8700" \
-        PX_METRICS_LISTEN="127.0.87.1$number:8701" "$program" "$@"
+    install --directory --owner="$user" --group="$user" --mode=700 "/run/data$number"
+    cd "/run/data$number"
+    exec setpriv --reuid="$user" --regid="$user" --clear-groups -- env -i "${environment[@]}" \
+        PX_DATA_DIR="/run/data$number" PX_LISTEN="127.0.87.1$number:8700" \
+        PX_METRICS_LISTEN="127.0.87.1$number:8701" /run/pyxis "$@"
 }
 start() {
     node "$1" serve >"$work/node$1.log" 2>&1 &
@@ -89,7 +98,10 @@ echo "compose: three nodes"
 (node 1 bootstrap --owner-email owner@localhost --json) >"$work/bootstrap.json" 2>"$work/bootstrap.log" ||
     failed bootstrap
 for number in 1 2 3; do start "$number"; done
-for number in 1 2 3; do soon "node $number" is_healthy "$number"; done
+for number in 1 2 3; do
+    soon "node $number" is_healthy "$number"
+    if grep '"level":"WARN"' "$work/node$number.log"; then failed "node $number warns at its start"; fi
+done
 
 echo "compose: Caddy"
 export XDG_DATA_HOME=$work/caddy XDG_CONFIG_HOME=$work/caddy

@@ -47,7 +47,7 @@ pub const BODY_TOTAL: Duration = Duration::from_mins(5);
 pub const SLOWEST_BODY: u64 = 1024;
 
 /// Maximum idle time between requests on an HTTP/1 connection.
-const KEEP_ALIVE: Duration = Duration::from_mins(1);
+pub const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
 /// Maximum header size announced to HTTP/2 clients, in bytes. The library refuses larger ones without a problem body.
 /// Below it, [`MAX_HEADER_BYTES`] is enforced here.

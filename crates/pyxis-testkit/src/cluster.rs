@@ -101,6 +101,12 @@ impl Server {
         assert!(self.signal_all("STOP"), "the server is there");
     }
 
+    /// Stops the process of one connection (SIGSTOP). [`Server::thaw`] lets it go on.
+    pub fn freeze_backend(&self, pid: &str) {
+        let sent = Command::new("/bin/sh").args(["-c", r#"kill -s STOP "$0""#, pid]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the process {pid} is there");
+    }
+
     /// Lets the server go on.
     pub fn thaw(&self) {
         assert!(self.signal_all("CONT"), "the server is there");

@@ -57,6 +57,17 @@ impl Database {
         run(&self.address(), statements).await
     }
 
+    /// True if the server accepts these statements, which change nothing.
+    pub async fn accepts(&self, statements: &str) -> bool {
+        let connected = tokio_postgres::connect(&self.address(), tokio_postgres::NoTls).await;
+        let (client, connection) = connected.expect("PostgreSQL");
+        let driver = tokio::spawn(async move { drop(connection.await) });
+        let accepted = client.batch_execute(statements).await.is_ok();
+        drop(client);
+        driver.await.expect("the connection's task");
+        accepted
+    }
+
     /// Waits until a statement is blocked by a lock of another transaction.
     pub async fn until_one_waits(&self) {
         self.until_waiting(|count| count > 0).await;

@@ -34,3 +34,37 @@ pub fn lock_writes(path: &Path) -> WriteLock {
     connection.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     WriteLock(connection)
 }
+
+/// The whole file as SQL: tables with their rows, then indexes and triggers.
+pub fn dump(path: &Path) -> String {
+    let connection = Connection::open(path).expect("a database");
+    let texts = |query: &str| -> Vec<String> {
+        let mut statement = connection.prepare(query).expect(query);
+        let rows = statement.query_map([], |row| row.get(0)).expect(query);
+        rows.map(|text| text.expect("a text")).collect()
+    };
+    let mut lines = vec!["PRAGMA foreign_keys = OFF;".to_owned(), "BEGIN;".to_owned()];
+    let is_own = "name NOT LIKE 'sqlite%'";
+    lines.extend(texts(&format!(
+        "SELECT sql || ';' FROM sqlite_master WHERE type = 'table' AND {is_own} ORDER BY rowid"
+    )));
+    let numbered = "SELECT name FROM sqlite_master WHERE name = 'sqlite_sequence'";
+    lines.extend(texts(numbered).iter().map(|name| format!("DELETE FROM {name};")));
+    let mut tables =
+        texts(&format!("SELECT name FROM sqlite_master WHERE type = 'table' AND {is_own} ORDER BY name"));
+    tables.extend(texts(numbered));
+    for table in tables {
+        let columns = texts(&format!("SELECT name FROM pragma_table_xinfo('{table}') WHERE hidden = 0"));
+        let quoted =
+            columns.iter().map(|name| format!("quote({name})")).collect::<Vec<_>>().join(" || ', ' || ");
+        let columns = columns.join(", ");
+        lines.extend(texts(&format!(
+            "SELECT 'INSERT INTO {table} ({columns}) VALUES (' || {quoted} || ');' FROM {table}"
+        )));
+    }
+    lines.extend(texts(&format!(
+        "SELECT sql || ';' FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL AND {is_own} ORDER BY rowid"
+    )));
+    lines.push("COMMIT;\n".to_owned());
+    lines.join("\n")
+}

@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 
 use pyxis_http::body::{self, BodyError};
 use pyxis_http::serve::{
-    BODY_TIMEOUT, BODY_TOTAL, HEAD_TIMEOUT, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, SLOWEST_BODY,
-    serve,
+    BODY_TIMEOUT, BODY_TOTAL, HEAD_TIMEOUT, KEEP_ALIVE, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES,
+    SLOWEST_BODY, serve,
 };
 
 /// Maximum body size that the handler reads.
@@ -271,6 +271,20 @@ async fn a_head_in_drops_has_no_more_time_than_one_in_a_piece() {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     assert_refused(&rest(&mut stream).await, "408 Request Timeout", "request_timeout");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_without_a_next_request_is_closed_after_its_time_and_not_before() {
+    let second = Duration::from_secs(1);
+    let mut stream = dial().await;
+    for path in ["/first", "/second"] {
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).await.unwrap();
+        until(&mut stream, &format!("{path} ")).await;
+        tokio::time::sleep(KEEP_ALIVE.saturating_sub(second)).await;
+    }
+    let began = tokio::time::Instant::now();
+    assert_eq!(rest(&mut stream).await, "", "closed without a word");
+    assert!(began.elapsed() <= 2 * second, "{:?}", began.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

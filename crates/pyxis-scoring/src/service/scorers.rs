@@ -17,6 +17,7 @@ use serde_json::json;
 use super::lease::Lease;
 use super::{Error, MAX_NAME, Result, check_text, sandbox_stamps};
 use crate::engine;
+use crate::score_metrics::METRICS;
 use crate::scoring_db::ScoringDb;
 use crate::state::State;
 
@@ -230,7 +231,9 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
     let Some(lease) = begin_rescore(state, actor, id).await? else { return Ok(running) };
     let (state, workspace) = (state.clone(), actor.workspace);
     tokio::spawn(async move {
-        let rescoring = engine::rescore(&state.books, workspace, id, &*state.clock, |_| ());
+        let mut progress = METRICS.rescores.begin(found.outdated.unsigned_abs());
+        let advance = |_| progress.advance();
+        let rescoring = engine::rescore(&state.books, workspace, id, &*state.clock, advance);
         match Box::pin(lease.run_under_lease(rescoring)).await {
             Some(Ok(_)) => {}
             Some(Err(error)) => {

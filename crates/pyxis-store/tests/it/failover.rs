@@ -88,6 +88,42 @@ async fn a_frozen_postgres_costs_every_operation_its_limit_and_no_restart() {
     assert!(store.is_answering());
 }
 
+/// Connections of the store, oldest first.
+async fn backends(server: &Server) -> Vec<String> {
+    let query = "SELECT pid FROM pg_stat_activity \
+                 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY backend_start, pid";
+    server.run(query).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ping_notices_any_connection_of_any_pool_that_postgres_no_longer_serves() {
+    let server = Server::start().await;
+    let store = open(&server.url());
+    store.migrate().await.unwrap();
+    until_it_works(&store).await;
+    let count = backends(&server).await.len();
+    assert!(count >= 3, "one for each pool: {count}");
+    for number in 0..count {
+        // Each pool opens what it uses, in turn.
+        for _ in 0..10 {
+            store.ping().await.unwrap();
+        }
+        let all = backends(&server).await;
+        let Some(frozen) = all.get(number) else { continue };
+        server.freeze_backend(frozen);
+        let mut refused = false;
+        for _ in 0..2 * all.len() {
+            refused |= store.ping().await.is_err();
+            if refused {
+                break;
+            }
+        }
+        server.thaw();
+        assert!(refused, "connection {number} of {} is never asked", all.len());
+        until_it_works(&store).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_primary_is_frozen() {
     let primary = Server::start().await;

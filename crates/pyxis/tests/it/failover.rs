@@ -2,6 +2,8 @@
 
 mod patroni;
 
+use std::time::Duration;
+
 use pyxis_testkit::cluster::Server;
 use serde_json::json;
 
@@ -66,6 +68,23 @@ async fn while_postgres_is_frozen_a_stop_ends_within_its_limit() {
     assert_eq!(ended.code(), Some(1), "the last records could not be stored");
     assert!(site.app.logs().contains("database"), "{}", site.app.logs());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_health_check_of_a_server_whose_postgres_is_frozen_fails_in_time() {
+    let server = Server::start().await;
+    let site = Site::with(Setup::new().env("PX_DATABASE_URL", &server.url())).await;
+    let url = format!("http://{}", site.app.address());
+    let check = async || site.app.cli_within(CHECK_LIMIT, &["healthcheck", "--url", &url]).await;
+    assert_eq!(check().await.expect(0).stdout, "ready\n");
+    server.freeze();
+    // Readiness gives up before the check does, with the limits that a server has by default.
+    assert_eq!(check().await.expect(1).stdout, "not ready: unavailable: database, audit\n");
+    server.thaw();
+    until("the database", async || (check().await.code == Some(0)).then_some(())).await;
+}
+
+/// A check's 3 seconds, and time to start its process on a busy machine.
+const CHECK_LIMIT: Duration = Duration::from_secs(6);
 
 #[tokio::test]
 async fn a_database_limit_that_makes_no_sense_refuses_to_start() {

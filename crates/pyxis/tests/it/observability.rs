@@ -2,4 +2,6 @@
 
 mod alerts;
 mod audit_push;
+mod full_disk;
+mod logs;
 mod metrics_page;

@@ -13,6 +13,7 @@ mod own_models;
 mod own_stamps;
 mod quickstart;
 mod request_timeout;
+mod rescore_progress;
 mod signed;
 mod training;
 mod widget;

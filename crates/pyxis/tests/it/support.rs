@@ -6,6 +6,7 @@ pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod hourly_budget;
 pub(crate) mod leaks;
+pub(crate) mod metrics;
 pub(crate) mod parties;
 pub(crate) mod setup;
 pub(crate) mod site;

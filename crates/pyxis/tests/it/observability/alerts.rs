@@ -138,14 +138,20 @@ fn promtool(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn promtool_accepts_the_rules_and_sees_each_fire_and_clear() {
+fn promtool_sees_each_rule_wait_for_its_time_fire_and_clear() {
     promtool(&["check", "rules", "alerts.yaml"]);
     promtool(&["test", "rules", "alerts.test.yaml", "ages.test.yaml"]);
-    let (rules, tests) =
-        (read("packaging/prometheus/alerts.yaml"), read("packaging/prometheus/alerts.test.yaml"));
-    let tests = tests + &read("packaging/prometheus/ages.test.yaml");
-    for alert in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
-        assert!(tests.contains(&format!("alertname: {alert}\n")), "{alert} is not tested");
-        assert!(tests.contains(&format!("{{alertname: {alert}, ")), "{alert} is not seen to clear");
+    let tests =
+        ["alerts.test.yaml", "ages.test.yaml"].map(|file| read(&format!("packaging/prometheus/{file}")));
+    let (rules, tests) = (read("packaging/prometheus/alerts.yaml"), tests.concat());
+    for rule in rules.split("- alert: ").skip(1) {
+        let (alert, rest) = rule.split_once('\n').unwrap();
+        let fires = tests.find(&format!("- alertname: {alert}\n"));
+        let (before, after) =
+            tests.split_at(fires.unwrap_or_else(|| panic!("{alert} has no test in which it fires")));
+        let quiet = format!("- {{alertname: {alert}, ");
+        assert!(after.contains(&quiet), "{alert} has no test in which it clears");
+        let waits = rest.contains("\n        for: ");
+        assert!(!waits || before.contains(&quiet), "{alert} has no test before its `for` is over");
     }
 }

@@ -8,18 +8,11 @@ use pyxis_testkit::postgres::Database;
 use pyxis_testkit::tls::Authority;
 use serde_json::json;
 
-use crate::support::client::{Address, Client};
+use crate::support::metrics::{self, value};
 use crate::support::{Setup, Site, until};
 
 async fn page(site: &Site) -> String {
-    let address = site.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
-    Client::new(Address::new(address)).get("/metrics").send().await.expect(200).text()
-}
-
-/// Value of a series, by its name and labels.
-fn value(page: &str, series: &str) -> Option<f64> {
-    let line = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-    line.map(|number| number.parse().unwrap())
+    metrics::page(&site.app).await
 }
 
 engines! {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -87,6 +88,11 @@ impl App {
     /// Runs a command to completion.
     pub(crate) async fn cli(&self, arguments: &[&str]) -> Ran {
         run(self.command(arguments)).await
+    }
+
+    /// Runs a command to completion, which must come within `limit`.
+    pub(crate) async fn cli_within(&self, limit: Duration, arguments: &[&str]) -> Ran {
+        tokio::time::timeout(limit, self.cli(arguments)).await.expect("an end in time")
     }
 
     /// Runs a command with `--json` that must succeed, and returns what it printed.

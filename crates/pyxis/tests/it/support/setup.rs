@@ -39,6 +39,11 @@ impl Setup {
         self
     }
 
+    /// Its database, if that is on PostgreSQL.
+    pub(crate) fn postgres(&self) -> Option<&Database> {
+        self.postgres.as_ref()
+    }
+
     /// Removes a variable again.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.env.retain(|(set, _)| set != name);

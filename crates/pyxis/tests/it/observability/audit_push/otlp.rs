@@ -5,6 +5,7 @@ use prost::Message;
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 
 use super::{Messages, whole_trail_arrives};
+use crate::support::metrics::{page, value};
 use crate::support::{Setup, Site, until};
 
 fn attribute(log: &LogRecord, key: &str) -> Option<Any> {
@@ -110,4 +111,31 @@ async fn an_otlp_receiver_with_authentication_gets_the_trail_and_no_one_sees_the
     site.forward("GET", "/one").send().await.forwarded(200);
     whole_trail_arrives(&site, accepted).await;
     assert!(!site.app.logs().contains(SECRET));
+}
+
+#[tokio::test]
+async fn the_lag_rises_while_the_receiver_does_not_answer_and_falls_to_nothing_afterwards() {
+    let receiver = Upstream::http().await;
+    let (reply, release) = Reply::ok("").held();
+    receiver.reply(reply);
+    let setup = Setup::new().env("PX_AUDIT_PUSH", &format!("otlp+{}", receiver.url("")));
+    let site = Site::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
+    receiver.received(1).await;
+    let lag = async || {
+        let page = page(&site.app).await;
+        let value = |name: &str| value(&page, &format!("pyxis_audit_push_lag_{name}")).unwrap();
+        (value("records"), value("seconds"))
+    };
+    let (records, seconds) = lag().await;
+    assert!(records >= 1.0, "{records}");
+    site.forward("GET", "/one").send().await.forwarded(200);
+    let rising = async || {
+        let (now, age) = lag().await;
+        (now > records && age > seconds).then_some(())
+    };
+    until("more records that wait longer", rising).await;
+    release.go();
+    until("no lag", async || (lag().await == (0.0, 0.0)).then_some(())).await;
+    let pushed = value(&page(&site.app).await, "pyxis_audit_pushed_total").unwrap();
+    assert!(pushed > records, "{pushed}");
 }
