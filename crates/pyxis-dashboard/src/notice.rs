@@ -118,6 +118,7 @@ notices! {
     Resent = "resent", true, "Resending now. Reload in a moment to see the result.";
     ResendDisabled = "resend-off", false, "Not sent: the endpoint is disabled. Enable it, then resend.";
     ScorerAdded = "scorer-new", true, "Scorer added. Programs refer to it by its ID.";
+    ScorerChangeWithdrawn = "change-withdrawn", true, "Change withdrawn. Weights and threshold stay as they are.";
     RescoreStarted = "rescore-started", true, "Recomputing outdated scores. Reload the page to see the progress.";
     NothingToRescore = "nothing-to-rescore", true, "All stored scores are up to date.";
     ScorerSaved = "scorer-saved", true, "Scorer saved. Each score is recomputed when it is next requested.";

@@ -153,6 +153,7 @@ fn scoring() -> Router<State> {
         .route("/app/scorers/{id}", get(scorers::show).post(scorers::save))
         .route("/app/scorers/{id}/preview", post(scorers::try_out))
         .route("/app/scorers/{id}/rescore", post(scorers::rescore))
+        .route("/app/scorers/{id}/withdraw-change", post(scorers::withdraw_change))
         .route("/app/scorers/{id}/remove", post(scorers::remove))
         .route("/app/api-keys", get(api_keys::list).post(api_keys::add))
         .route("/app/new/api-key", get(api_keys::new))

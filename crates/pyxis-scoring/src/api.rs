@@ -4,12 +4,14 @@
 
 mod api_keys;
 mod catalogue;
+mod erasures;
 mod history_requests;
 mod issuers;
 mod models;
 pub(crate) mod problems;
 mod score_keys;
 mod score_lists;
+mod scorer_changes;
 mod scorers;
 mod stamps;
 
@@ -24,6 +26,7 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(scorers::list, scorers::create))
         .routes(routes!(scorers::show, scorers::update, scorers::remove))
         .routes(routes!(scorers::preview))
+        .routes(routes!(scorer_changes::withdraw))
         .routes(routes!(scorers::progress, scorers::rescore))
         .routes(routes!(score_lists::show))
         .routes(routes!(score_keys::list))
@@ -35,6 +38,8 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(issuers::remove))
         .routes(routes!(stamps::show))
         .routes(routes!(stamps::revoke))
+        .routes(routes!(erasures::erase))
+        .routes(routes!(erasures::list))
         .routes(routes!(catalogue::show, catalogue::replace, catalogue::reset))
         .routes(routes!(models::show))
         .routes(routes!(models::groups))

@@ -23,6 +23,7 @@ mod scoring_db;
 pub mod service;
 pub mod signed;
 mod state;
+mod terms_in_force;
 mod values;
 
 pub use error::{BoxError, Error, Result};

@@ -4,6 +4,7 @@
 pub mod amount;
 pub mod api_keys;
 pub mod catalogue;
+pub mod erasures;
 mod error;
 pub mod history_requests;
 pub mod issuers;
@@ -13,6 +14,7 @@ pub mod preview;
 pub mod score_attestations;
 pub mod score_keys;
 pub mod score_lists;
+pub mod scorer_changes;
 pub mod scorers;
 pub mod stamps;
 

@@ -90,6 +90,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(34, "0034_settled_seq", Breaking),
     migration!(40, "0040_compatibility", Additive),
     migration!(41, "0041_score_keys", Additive),
+    migration!(42, "0042_change", Additive),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -25,8 +25,8 @@ pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Scor
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use scoring::{
-    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
-    ScorerCommand, StampsCommand,
+    AddApiKey, AddressCommand, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScoreCommand,
+    ScoreKeyCommand, ScorerCommand, StampsCommand,
 };
 pub use verification::{
     AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
@@ -205,6 +205,9 @@ pub enum Command {
     /// Import, explain and revoke Stamps.
     #[command(subcommand)]
     Stamps(StampsCommand),
+    /// Erase addresses on request, and show the receipts.
+    #[command(subcommand)]
+    Address(AddressCommand),
     /// Import the wallet activity that models score.
     #[command(subcommand)]
     Activity(ActivityCommand),

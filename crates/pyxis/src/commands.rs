@@ -1,6 +1,7 @@
 //! The commands. Data goes to standard output, everything else to standard error.
 
 mod activity;
+mod addresses;
 mod agents;
 mod api_keys;
 mod audit;
@@ -128,6 +129,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,
         Command::Scorer(command) => return scorers::run(&global, command).await,
         Command::Score(command) => return scores::run(&global, command).await,
+        Command::Address(command) => return addresses::run(&global, command).await,
         Command::ScoreKey(command) => return score_keys::run(&global, command).await,
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
         Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,

@@ -8,6 +8,7 @@ use super::{ScoreKey, score};
 use crate::error::Result;
 use crate::score_metrics::METRICS;
 use crate::scoring_db::ScoringDb;
+use crate::terms_in_force;
 
 /// Addresses read at once.
 const PAGE: u32 = 500;
@@ -25,6 +26,7 @@ pub async fn rescore(
     let mut done = 0;
     let mut after = None;
     loop {
+        terms_in_force::find(books, workspace, scorer, clock.now()).await?;
         let page = scores::stale(&**books, workspace, scorer, clock.now(), after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(done) };
         after = Some(*last);

@@ -15,6 +15,7 @@ use super::{Error, Result};
 use crate::engine::{self, ScoreKey};
 use crate::merkle::AddressTree;
 use crate::state::State;
+use crate::terms_in_force;
 
 /// Addresses read at once.
 const PAGE: u32 = 2000;
@@ -81,13 +82,13 @@ pub async fn passing(
         return Err(Error::field("at", "a moment that is over; leave it out for now"));
     }
     let workspace = actor.workspace;
-    let terms = scorers::find(&state.store, workspace, scorer).await?;
+    let terms = terms_in_force::find(&state.store, workspace, scorer, now).await?;
     let revision = terms.ok_or_else(|| Error::not_found("scorer"))?.revision;
     let found = if let Some(at) = at {
         at_moment(state, workspace, scorer, at).await?
     } else {
         let found = now_passing(state, workspace, scorer, revision, now).await?;
-        let after = scorers::find(&state.store, workspace, scorer).await?;
+        let after = terms_in_force::find(&state.store, workspace, scorer, state.now()).await?;
         if after.is_none_or(|after| after.revision != revision) {
             return Err(Error::Conflict("the scorer's terms changed meanwhile; make the list again"));
         }

@@ -227,6 +227,8 @@ parsed_text!(
     id::ResponseId,
     id::TxnId,
     id::HistoryRequestId,
+    id::ErasureId,
+    id::ScorerChangeId,
     id::ApiKeyId,
     id::AccessTokenId,
     id::ConnectionId,
