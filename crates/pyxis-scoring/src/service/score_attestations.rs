@@ -4,7 +4,7 @@ use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
-use pyxis_store::{scorers, scores};
+use pyxis_store::scores;
 
 use super::{Error, Result};
 use crate::engine::{self, ScoreKey};

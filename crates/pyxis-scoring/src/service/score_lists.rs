@@ -7,7 +7,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
-use pyxis_store::{score_history, scorers, scores};
+use pyxis_store::{score_history, scores};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
