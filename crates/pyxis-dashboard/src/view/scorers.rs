@@ -49,6 +49,7 @@ pub struct NewScorerPage {
 }
 
 /// A change that waits for its moment.
+#[derive(Clone, Debug)]
 pub struct ScheduledRow {
     pub id: String,
     /// Its moment.
