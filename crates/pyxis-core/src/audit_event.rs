@@ -199,6 +199,12 @@ audit_events! {
         IssuerRemoved = "issuer.removed" was "issuer.remove", "Issuer removed", "An issuer of Stamps was removed.";
         StampRevoked = "stamp.revoked" was "stamp.revoke", "Stamp revoked",
             "A verifiable credential was revoked.";
+        AddressErased = "address.erased", "Address erased",
+            "Everything stored about an address was erased. The record names it only by a keyed hash.";
+        ScorerChangeScheduled = "scorer.change_scheduled", "Change scheduled",
+            "New weights or a new threshold were set for a later moment.";
+        ScorerChangeWithdrawn = "scorer.change_withdrawn", "Change withdrawn",
+            "A scheduled change of weights or threshold was withdrawn.";
         CatalogueReplaced = "catalogue.replaced" was "catalogue.replace", "Catalogue changed",
             "The catalogue of Stamps was replaced.";
         ScoreKeyRotated = "score_key.rotated", "Score key replaced", "A new key signs scores.";

@@ -120,6 +120,14 @@ ordered_id!(
     ScoreJobId
 );
 ordered_id!(
+    /// A receipt of an erased address.
+    ErasureId
+);
+ordered_id!(
+    /// New terms of a scorer, from a moment on.
+    ScorerChangeId
+);
+ordered_id!(
     /// A personal access token.
     AccessTokenId
 );

@@ -153,6 +153,7 @@ fn scoring() -> Router<State> {
         .route("/app/scorers/{id}", get(scorers::show).post(scorers::save))
         .route("/app/scorers/{id}/preview", post(scorers::try_out))
         .route("/app/scorers/{id}/rescore", post(scorers::rescore))
+        .route("/app/scorers/{id}/withdraw-change", post(scorers::withdraw_change))
         .route("/app/scorers/{id}/remove", post(scorers::remove))
         .route("/app/scorers/{id}/population", get(population::show))
         .route("/app/scorers/{id}/population/export", get(population::export))

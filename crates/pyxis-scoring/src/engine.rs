@@ -5,6 +5,7 @@
 //! once. [`pyxis_core::score::compute`] defines a score; this module supplies its inputs and stores its result.
 
 mod batch;
+mod erase;
 mod ingest;
 mod live;
 mod rescore;
@@ -29,6 +30,7 @@ use crate::scoring_db::{PreviousScore, ScoringDb};
 pub use crate::scoring_db::ScoreKey;
 pub use batch::{Batch, ingest_many};
 pub(crate) use ingest::ingest_one;
+pub(crate) use erase::erase_in;
 pub use ingest::{IngestOutcome, ingest, remove};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
@@ -121,13 +123,15 @@ pub fn score_without_stamps(address: EvmAddress, threshold: Decimal, now: UnixMi
 }
 
 /// Computes the score that would be stored and the Stamps behind it. Stores nothing.
-pub async fn preview(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
+pub async fn preview(books: &ScoringDb, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
+    let store: &Store = books;
     let live = Live::read(store, place.workspace, place.address, now).await?;
     let sets = nullifier_sets::of(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
     let Live { stamps, .. } = live.named(&sets);
     let wanted: Vec<Nullifier> = nullifiers(&stamps).cloned().collect();
-    let held = claims::of(store, place.workspace, place.scorer, &wanted).await?;
-    let terms = terms(store.clone(), place).await?;
+    let mut held = claims::of(store, place.workspace, place.scorer, &wanted).await?;
+    erase::count_as_own(books, place, &mut held);
+    let terms = terms(store, place, now).await?;
     let settled = settled(place.address, &stamps, &held, &terms, now);
     Ok((terms, settled))
 }
@@ -143,12 +147,13 @@ async fn settle_in(
     answer: bool,
 ) -> Result<Option<String>> {
     let ScoreKey { workspace, scorer, address } = place;
-    let terms = scorers::terms(&mut *tx, workspace, scorer).await?.ok_or(Error::NoScorer)?;
+    let terms = scorers::terms_at(&mut *tx, workspace, scorer, now).await?.ok_or(Error::NoScorer)?;
     // A later claimant finds this score by them. Most are noted already; those of imported Stamps and of manually
     // repaired rows are not.
     stamps::note_nullifiers(tx, workspace, live.numbered()).await?;
     let wanted: Vec<Nullifier> = nullifiers(&live.stamps).cloned().collect();
     let held = claims::of(&mut *tx, workspace, scorer, &wanted).await?;
+    let Some(held) = erase::taken_back(books, tx, place, held).await? else { return Ok(None) };
     let settled = settled(address, &live.stamps, &held, &terms, now);
     if !claims::take(tx, workspace, scorer, now, &settled.claims).await? {
         return Ok(None);
@@ -189,8 +194,8 @@ async fn mark_others(tx: &mut Tx, place: ScoreKey, names: &[Nullifier]) -> Resul
     Ok(scores::mark_stale(tx, workspace, scorer, &others).await?)
 }
 
-async fn terms(store: Store, place: ScoreKey) -> Result<Terms> {
-    scorers::terms(&store, place.workspace, place.scorer).await?.ok_or(Error::NoScorer)
+async fn terms(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<Terms> {
+    scorers::read_terms_at(store, place.workspace, place.scorer, now).await?.ok_or(Error::NoScorer)
 }
 
 fn nullifiers(stamps: &[Stamp]) -> impl Iterator<Item = &Nullifier> {

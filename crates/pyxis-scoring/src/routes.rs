@@ -1,6 +1,7 @@
 //! Endpoints (`docs/reference/behavior/scoring.md#endpoints`).
 
 mod catalogue;
+mod changes;
 mod explain;
 mod history;
 mod ingest;
@@ -64,6 +65,7 @@ fn described(with_earlier: bool) -> Described {
         scores: DescribedRouter::default().routes(routes!(score::get_score, signed::sign_score)),
         stamps: DescribedRouter::default()
             .routes(routes!(history::get_history))
+            .routes(routes!(changes::get_changes))
             .routes(routes!(catalogue::get_catalogue))
             .merge(earlier_stamps),
         posted: DescribedRouter::default()

@@ -93,6 +93,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(42, "0042_own_stamps", Additive),
     migration!(43, "0043_widget", Additive),
     migration!(44, "0044_score_jobs", Additive),
+    migration!(45, "0045_change", Additive),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

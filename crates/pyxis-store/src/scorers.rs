@@ -6,8 +6,8 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_core::stamp::StampName;
 
-use crate::db::{Bind, Rows, row, sql};
-use crate::{Executor, StoreError, Tx};
+use crate::db::{Bind, FromRow, Row, Rows, row, sql};
+use crate::{Executor, Store, StoreError, Tx, scorer_changes};
 
 row! {
     /// A scorer.
@@ -25,9 +25,18 @@ row! {
         revision: i64,
         /// Creation time.
         created_at: UnixMillis,
+        /// Moment of the earliest scheduled change that is not written down yet ([`crate::scorer_changes`]).
+        next_change_at: Option<UnixMillis>,
     }
 }
 pub(crate) use scorer_columns;
+
+impl ScorerRow {
+    /// True if other terms are in force than this row has.
+    pub fn is_due(&self, now: UnixMillis) -> bool {
+        self.next_change_at.is_some_and(|at| at <= now)
+    }
+}
 
 /// The number of scorer $2 if it belongs to workspace $1. Rows of a scorer are found by this number alone. With the
 /// workspace as a second condition, PostgreSQL without statistics may prefer to read all rows of both.
@@ -96,21 +105,84 @@ pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec
     executor.all(query.bind(workspace)).await
 }
 
-/// Terms of a scorer, read consistently.
+/// Terms of a scorer, read consistently, without changes that are due and not written down yet.
 pub async fn terms(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: ScorerId,
 ) -> Result<Option<Terms>, StoreError> {
-    type Line = (i64, Decimal, Option<StampName>, Option<Decimal>);
+    Ok(terms_and_next(executor, workspace, id).await?.map(|(terms, _)| terms))
+}
+
+/// Terms of a scorer that are in force at a moment.
+pub async fn terms_at(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    id: ScorerId,
+    now: UnixMillis,
+) -> Result<Option<Terms>, StoreError> {
+    let Some((terms, next)) = terms_and_next(&mut *tx, workspace, id).await? else { return Ok(None) };
+    if next.is_none_or(|next| next > now) {
+        return Ok(Some(terms));
+    }
+    let due = scorer_changes::due(&mut *tx, workspace, id, now).await?;
+    Ok(Some(scorer_changes::after_all(terms, due)))
+}
+
+/// Like [`terms_at`], outside a transaction.
+pub async fn read_terms_at(
+    store: &Store,
+    workspace: WorkspaceId,
+    id: ScorerId,
+    now: UnixMillis,
+) -> Result<Option<Terms>, StoreError> {
+    loop {
+        let Some((terms, next)) = terms_and_next(store, workspace, id).await? else { return Ok(None) };
+        if next.is_none_or(|next| next > now) {
+            return Ok(Some(terms));
+        }
+        let due = scorer_changes::due(store, workspace, id, now).await?;
+        // Without any, someone wrote them down between the two reads.
+        if !due.is_empty() {
+            return Ok(Some(scorer_changes::after_all(terms, due)));
+        }
+    }
+}
+
+/// The terms of a scorer with one of its weights.
+struct TermsLine {
+    revision: i64,
+    threshold: Decimal,
+    next_change_at: Option<UnixMillis>,
+    weight: Option<(StampName, Decimal)>,
+}
+
+impl FromRow for TermsLine {
+    const TABLE: &'static str = "scorers";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        let (revision, threshold) = (row.take("revision")?, row.take("threshold")?);
+        let next_change_at = row.take("next_change_at")?;
+        let provider: Option<StampName> = row.take("provider")?;
+        let weight: Option<Decimal> = row.take("weight")?;
+        Ok(Self { revision, threshold, next_change_at, weight: provider.zip(weight) })
+    }
+}
+
+async fn terms_and_next(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: ScorerId,
+) -> Result<Option<(Terms, Option<UnixMillis>)>, StoreError> {
     let query =
-        sql("SELECT scorers.revision, scorers.threshold, scorer_weights.provider, scorer_weights.weight \
+        sql("SELECT scorers.revision, scorers.threshold, scorers.next_change_at, scorer_weights.provider, \
+         scorer_weights.weight \
          FROM scorers LEFT JOIN scorer_weights ON scorer_weights.scorer_id = scorers.id \
          WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0");
-    let lines: Vec<Line> = executor.all(query.bind(workspace).bind(id)).await?;
-    let head = lines.first().map(|(revision, threshold, ..)| (*revision, *threshold));
-    let weights = lines.into_iter().filter_map(|(_, _, provider, weight)| Some((provider?, weight?)));
-    Ok(head.map(|(revision, threshold)| Terms { revision, threshold, weights: weights.collect() }))
+    let lines: Vec<TermsLine> = executor.all(query.bind(workspace).bind(id)).await?;
+    let head = lines.first().map(|line| (line.revision, line.threshold, line.next_change_at));
+    let weights = lines.into_iter().filter_map(|line| line.weight).collect();
+    Ok(head.map(|(revision, threshold, next)| (Terms { revision, threshold, weights }, next)))
 }
 
 /// Renames a scorer. Returns true if it exists.

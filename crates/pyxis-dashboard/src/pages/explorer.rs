@@ -46,7 +46,7 @@ pub(crate) async fn page(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let ExplorerParams { address, scorer } = query;
-    let all = scorers::list(&scoring.store, who.person.workspace()).await?;
+    let all = scorers::list(&scoring.store, who.person.workspace(), scoring.now()).await?;
     let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
     let typed = address.trim();
     let asked = asked.also("address", typed).also("scorer", &scorer);

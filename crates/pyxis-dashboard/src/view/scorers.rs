@@ -48,6 +48,20 @@ pub struct NewScorerPage {
     pub problems: Problems,
 }
 
+/// A change that waits for its moment.
+#[derive(Clone, Debug)]
+pub struct ScheduledRow {
+    pub id: String,
+    /// Its moment.
+    pub from: Timestamp,
+    /// New threshold.
+    pub threshold: Option<String>,
+    /// Number of weights that differ from today's, in words.
+    pub weights: Option<String>,
+    /// Name of who scheduled it.
+    pub by: String,
+}
+
 /// `GET /app/scorers/{id}`. The editor posts to the same path (save) or, with the draft as typed, to `/preview`;
 /// `/remove` removes the scorer.
 #[derive(Clone, Debug, Template)]
@@ -71,6 +85,8 @@ pub struct ScorerPage {
     pub overtaken: bool,
     /// Changes that the draft would make.
     pub preview: Option<Preview>,
+    /// Changes that wait for their moment.
+    pub scheduled: Vec<ScheduledRow>,
     /// State of the stored scores.
     pub freshness: Freshness,
     /// A `curl` that asks for a score.

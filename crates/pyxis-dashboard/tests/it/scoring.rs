@@ -35,7 +35,7 @@ async fn add_scorer(server: &Server, team: &Team) -> Scorer {
 }
 
 async fn terms(server: &Server, team: &Team, id: ScorerId) -> Scorer {
-    scorer_service::get(&server.scoring.store, team.id, id).await.unwrap()
+    scorer_service::get(&server.scoring.store, team.id, id, server.scoring.now()).await.unwrap()
 }
 
 /// The routes of scoring, with a value in each variable segment.
@@ -92,7 +92,7 @@ engines! {
                 assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path} from {origin}");
             }
         }
-        assert_eq!(scorer_service::list(&server.scoring.store, team.id).await.unwrap().len(), 1);
+        assert_eq!(scorer_service::list(&server.scoring.store, team.id, server.scoring.now()).await.unwrap().len(), 1);
     }
 
     async fn nothing_of_another_workspace_can_be_seen_or_changed(server: Server) {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::problems::Changed;
+use super::scorer_changes::{self, ScheduledChangeResponse};
 use crate::service::Error;
 use crate::service::amount::{Amount, Amounts, weights};
 use crate::service::preview::{self, Proposal};
@@ -43,6 +44,9 @@ pub(super) struct UpdateScorerRequest {
     /// The revision that you have read.
     #[schema(nullable = false)]
     revision: Option<i64>,
+    /// First moment of the threshold and weights, at most 366 days ahead. Left out: now.
+    #[schema(value_type = Option<Time>, nullable = false)]
+    effective_from: Option<String>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -72,6 +76,10 @@ pub(super) struct ScorerResponse {
     /// Increases with every change of weights or threshold.
     #[schema(minimum = 1)]
     revision: i64,
+    /// Changes that are not in force yet, in their order. Absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    scheduled_changes: Option<Vec<ScheduledChangeResponse>>,
     #[schema(value_type = Time)]
     created_at: String,
 }
@@ -98,6 +106,8 @@ pub(super) struct RescoreProgressResponse {
 pub(super) struct Previewed {
     /// The revision that `before` refers to.
     revision: i64,
+    /// Changes that wait for their moment. Neither `before` nor `after` includes them.
+    scheduled_changes: Vec<ScheduledChangeResponse>,
     /// Addresses in the sample.
     sampled: u32,
     passing_before: u32,
@@ -128,6 +138,7 @@ fn shown(scorer: Scorer) -> ScorerResponse {
         threshold: scorer.terms.threshold,
         weights: Some(scorer.terms.weights),
         revision: scorer.terms.revision,
+        scheduled_changes: Some(scorer.scheduled.into_iter().map(scorer_changes::shown).collect()),
         created_at: scorer.created_at.to_rfc3339(),
     }
 }
@@ -153,13 +164,14 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<ScorerListResponse>> {
-    let rows = scorers::list(&state.store, actor.workspace).await?.into_iter();
+    let rows = scorers::list(&state.store, actor.workspace, state.now()).await?.into_iter();
     let scorers = rows.map(|row| ScorerResponse {
         id: row.id,
         name: row.name,
         threshold: row.threshold,
         weights: None,
         revision: row.revision,
+        scheduled_changes: None,
         created_at: row.created_at.to_rfc3339(),
     });
     Ok(Json(scorers.collect()))
@@ -214,6 +226,7 @@ pub(super) async fn create(
                 "Discord": "0.51600"
             },
             "revision": 3,
+            "scheduled_changes": [],
             "created_at": "2026-01-31T09:00:00.000Z"
         })),
         (status = 404, response = NotFound),
@@ -224,7 +237,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(scorer): Path<String>,
 ) -> Result<Json<ScorerResponse>> {
-    Ok(Json(shown(scorers::get(&state.store, actor.workspace, id(&scorer)?).await?)))
+    Ok(Json(shown(scorers::get(&state.store, actor.workspace, id(&scorer)?, state.now()).await?)))
 }
 
 /// Rename a scorer, or change its weights or threshold.
@@ -232,6 +245,8 @@ pub(super) async fn show(
 /// Members that are left out stay unchanged. Weights are replaced as a whole. With weights or threshold, send the
 /// `revision` that you have read: if someone else changed the scorer since, nothing changes. Scores are recomputed
 /// on their next request.
+///
+/// With `effective_from`, weights and threshold apply from that moment on. `scheduled_changes` lists what waits.
 #[utoipa::path(
     patch,
     path = "/admin/scorers/{id}",
@@ -257,6 +272,7 @@ pub(super) async fn update(
         threshold: amount(input.threshold),
         weights: input.weights.map(weights),
         revision: input.revision,
+        effective_from: scorer_changes::moment(input.effective_from)?,
     };
     Ok(Json(shown(scorers::update(&state.audited, &actor, id(&scorer)?, patch).await?)))
 }
@@ -301,6 +317,7 @@ pub(super) async fn remove(
     responses(
         (status = 200, description = "The scores of the sample, before and after.", body = Previewed, example = json!({
             "revision": 3,
+            "scheduled_changes": [],
             "sampled": 3,
             "passing_before": 1,
             "passing_after": 2,
@@ -338,6 +355,7 @@ pub(super) async fn preview(
     };
     Ok(Json(Previewed {
         revision: found.revision,
+        scheduled_changes: found.scheduled.into_iter().map(scorer_changes::shown).collect(),
         sampled: found.sampled,
         passing_before: found.passing_before,
         passing_after: found.passing_after,

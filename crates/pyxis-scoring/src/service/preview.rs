@@ -9,9 +9,9 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, compute};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::{self, Terms};
-use pyxis_store::{Store, addresses, claims, nullifier_sets, stamps};
+use pyxis_store::{Store, addresses, claims, nullifier_sets, scorer_changes, stamps};
 
-use super::scorers::check_weights;
+use super::scorers::{ScheduledChange, check_weights};
 use super::{Error, Result};
 
 /// Maximum number of addresses in a sample.
@@ -35,6 +35,8 @@ pub struct Proposal {
 pub struct Preview {
     /// The scorer's revision behind `before`.
     pub revision: i64,
+    /// Changes that wait for their moment.
+    pub scheduled: Vec<ScheduledChange>,
     /// Addresses in the sample: all there are, at most [`SAMPLE`].
     pub sampled: u32,
     /// Addresses that pass today.
@@ -70,10 +72,14 @@ pub async fn preview(
     proposal: Proposal,
     now: UnixMillis,
 ) -> Result<Preview> {
-    let before = scorers::terms(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+    let before = scorers::read_terms_at(store, workspace, id, now).await?;
+    let before = before.ok_or(Error::not_found("scorer"))?;
     if let Some(weights) = &proposal.weights {
         check_weights(weights)?;
     }
+    let changes = scorer_changes::list(store, workspace, id).await?;
+    let waits = |change: &ScheduledChange| change.applied_at.is_none() && change.effective_from > now;
+    let scheduled: Vec<_> = changes.into_iter().filter(waits).collect();
     let after = Terms {
         revision: before.revision,
         threshold: proposal.threshold.unwrap_or(before.threshold),
@@ -92,7 +98,7 @@ pub async fn preview(
             pairs.push(both(*address, own, &mut held, [&before, &after], now));
         }
     }
-    Ok(summary(before.revision, &pairs))
+    Ok(Preview { scheduled, ..summary(before.revision, &pairs) })
 }
 
 /// The score of an address before and after. Its claims count against later addresses, as if each were scored in turn.
@@ -145,6 +151,7 @@ fn summary(revision: i64, pairs: &[(ScoreResult, ScoreResult)]) -> Preview {
     };
     Preview {
         revision,
+        scheduled: Vec::new(),
         sampled: count(|_, _| true),
         passing_before: count(|before, _| before),
         passing_after: count(|_, after| after),

@@ -19,6 +19,7 @@ use serde_json::json;
 use super::{Error, MAX_NAME, Result, check_text};
 use crate::engine::{self, ATTEMPTS, Revocation};
 use crate::state::State;
+use crate::terms_in_force;
 
 /// An address in one scorer.
 #[derive(Clone, Debug)]
@@ -98,8 +99,8 @@ pub async fn show(
     now: UnixMillis,
 ) -> Result<Explored> {
     let scorer = match scorer {
-        Some(id) => scorers::find(store, workspace, id).await?,
-        None => scorers::list(store, workspace).await?.into_iter().next(),
+        Some(id) => terms_in_force::find(store, workspace, id, now).await?,
+        None => terms_in_force::list(store, workspace, now).await?.into_iter().next(),
     };
     let scorer = scorer.ok_or(Error::not_found("scorer"))?;
     let terms = scorers::terms(store, workspace, scorer.id).await?.ok_or(Error::not_found("scorer"))?;

@@ -228,6 +228,8 @@ parsed_text!(
     id::TxnId,
     id::HistoryRequestId,
     id::ScoreJobId,
+    id::ErasureId,
+    id::ScorerChangeId,
     id::ApiKeyId,
     id::AccessTokenId,
     id::ConnectionId,

@@ -22,6 +22,7 @@ mod claims;
 mod connections;
 mod credentials;
 mod deliveries;
+mod erasures;
 mod failover;
 mod forwarding;
 mod generations;

@@ -249,7 +249,7 @@ impl Tour {
                 scorers::update(&scoring.audited, &actor, id, patch).await.unwrap();
             }
         }
-        let scorer = scorers::list(&scoring.store, self.team.id).await.unwrap()[0].id;
+        let scorer = scorers::list(&scoring.store, self.team.id, scoring.now()).await.unwrap()[0].id;
         for name in ["waiting", "canceled"] {
             let file = bytes::Bytes::from(format!("{HOLDER}\n{OTHER}\n"));
             let pieces = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(file)]);

@@ -152,13 +152,13 @@ engines! {
         let fields = [("name", "Forum"), ("threshold", "7.5"), ("start", "empty")];
         let added = browser.submit("/app/new/scorer", "/app/scorers", &fields).await;
         assert_eq!(added.status, StatusCode::SEE_OTHER);
-        let row = &scorers::list(&server.scoring.store, team.id).await.unwrap()[0];
+        let row = &scorers::list(&server.scoring.store, team.id, server.scoring.now()).await.unwrap()[0];
         assert_eq!((row.name.as_str(), row.threshold.to_string().as_str()), ("Forum", "7.50000"));
         assert!(browser.get(added.location()).await.text.contains("No address can pass"));
         let bad = [("name", "Forum"), ("threshold", "x"), ("start", "empty")];
         let bad = browser.submit("/app/new/scorer", "/app/scorers", &bad).await;
         assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);
         browser.submit("/app/scorers", &format!("/app/scorers/{}/remove", row.id), &[]).await;
-        assert!(scorers::list(&server.scoring.store, team.id).await.unwrap().is_empty());
+        assert!(scorers::list(&server.scoring.store, team.id, server.scoring.now()).await.unwrap().is_empty());
     }
 }

@@ -390,6 +390,6 @@ async fn add_scorer(
     id
 }
 
-fn weights(all: &[(&str, &str)]) -> Weights {
+pub(crate) fn weights(all: &[(&str, &str)]) -> Weights {
     all.iter().map(|(name, weight)| (name.parse().unwrap(), weight.parse().unwrap())).collect()
 }
