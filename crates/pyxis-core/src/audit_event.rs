@@ -205,6 +205,10 @@ audit_events! {
             "New weights or a new threshold were set for a later moment.";
         ScorerChangeWithdrawn = "scorer.change_withdrawn", "Change withdrawn",
             "A scheduled change of weights or threshold was withdrawn.";
+        ScoreReviewGranted = "score_review.granted", "Review granted",
+            "A review of a score was decided in favor of the holder.";
+        ScoreReviewDeclined = "score_review.declined", "Review declined",
+            "A review of a score was decided against the holder.";
         CatalogueReplaced = "catalogue.replaced" was "catalogue.replace", "Catalogue changed",
             "The catalogue of Stamps was replaced.";
         ScoreKeyRotated = "score_key.rotated", "Score key replaced", "A new key signs scores.";

@@ -124,6 +124,10 @@ ordered_id!(
     ErasureId
 );
 ordered_id!(
+    /// A review of a score.
+    ScoreReviewId
+);
+ordered_id!(
     /// New terms of a scorer, from a moment on.
     ScorerChangeId
 );

@@ -130,6 +130,8 @@ notices! {
     RescoreStarted = "rescore-started", true, "Recomputing outdated scores. Reload the page to see the progress.";
     NothingToRescore = "nothing-to-rescore", true, "All stored scores are up to date.";
     ScorerSaved = "scorer-saved", true, "Scorer saved. Each score is recomputed when it is next requested.";
+    ReviewGranted = "review-granted", true, "Review granted. The holder sees the reason.";
+    ReviewDeclined = "review-declined", true, "Review declined. The holder sees the reason.";
     ScorerRemoved = "scorer-gone", true, "Scorer removed, with its scores and their history.";
     KeySaved = "api-key-saved", true, "Saved. It applies from the next request.";
     KeyRevoked = "api-key-gone", true, "Key revoked. It no longer works.";

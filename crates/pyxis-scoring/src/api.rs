@@ -15,6 +15,7 @@ pub(crate) mod problems;
 mod score_jobs;
 mod score_keys;
 mod score_lists;
+mod score_reviews;
 mod scorer_changes;
 mod scorers;
 mod stamp_keys;
@@ -45,6 +46,9 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(score_jobs::cancel))
         .routes(routes!(score_jobs::retry))
         .routes(routes!(score_jobs::result))
+        .routes(routes!(score_reviews::list))
+        .routes(routes!(score_reviews::show))
+        .routes(routes!(score_reviews::decide))
         .routes(routes!(score_keys::list))
         .routes(routes!(score_keys::rotate))
         .routes(routes!(api_keys::list, api_keys::create))

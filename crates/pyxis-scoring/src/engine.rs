@@ -15,7 +15,9 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::score::{Input, ScoreRecord, ScoreResult, Stamp, Weights, compute, stored_to_json};
+use pyxis_core::score::{
+    Input, ScoreRecord, ScoreResult, Stamp, Weights, compute, stored_to_json, weights_for,
+};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::scorers::Terms;
@@ -29,8 +31,8 @@ use crate::scoring_db::{PreviousScore, ScoringDb};
 
 pub use crate::scoring_db::ScoreKey;
 pub use batch::{Batch, ingest_many};
-pub(crate) use ingest::ingest_one;
 pub(crate) use erase::erase_in;
+pub(crate) use ingest::ingest_one;
 pub use ingest::{IngestOutcome, ingest, remove};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
@@ -209,7 +211,8 @@ fn settled(
     terms: &Terms,
     now: UnixMillis,
 ) -> ScoreResult {
-    let Terms { weights, threshold, .. } = terms;
+    let Terms { weights, threshold, kept, .. } = terms;
+    let weights = &weights_for(weights, kept, stamps);
     compute(&Input { address, stamps, claims, weights, threshold: *threshold, now })
 }
 

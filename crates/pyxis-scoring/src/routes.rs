@@ -13,6 +13,7 @@ mod parameters;
 mod responses;
 mod score;
 mod scores;
+mod self_check;
 mod shared;
 mod signed;
 mod stamps;

@@ -46,7 +46,8 @@ pyxis_http::value_schemas! {
     pub(crate) AnyObject = ObjectBuilder::new();
     pub(crate) EntryErrorCode = words([INVALID_ADDRESS]);
     pub(crate) SurfaceName = words(["stamps", "models"]);
-    pub(crate) StampStatusName = words(["counts", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
+    pub(crate) StampStatusName = words(["counts", "keeps_weight", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
+    pub(crate) ScoreReviewStateName = words(["open", "granted", "declined"]);
     pub(crate) ScoreKeySchemeName = words(["es256", "eip712"]);
     pub(crate) ScoreKeyStatus = words(["next", "active", "retired", "withdrawn"]);
     pub(crate) ScoreJobStateName = words(["queued", "running", "done", "canceled", "failed"]);

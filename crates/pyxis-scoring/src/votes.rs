@@ -69,7 +69,9 @@ pub async fn scores(
     if !state.books.is_open_to_votes(scorer) {
         return Ok(None);
     }
-    let Some(scorer) = terms_in_force::find_anywhere(&state.store, scorer, state.now()).await? else { return Ok(None) };
+    let Some(scorer) = terms_in_force::find_anywhere(&state.store, scorer, state.now()).await? else {
+        return Ok(None);
+    };
     let mut voters = voters.to_vec();
     voters.sort_unstable();
     voters.dedup();

@@ -75,9 +75,20 @@ pub const ADDRESS_COLUMNS: &[AddressColumn] = &[
         Handling::Delete("addresses", "DELETE FROM holders WHERE workspace_id = $1 AND address = $2"),
     ),
     column(
+        "score_reviews",
+        "address",
+        Handling::Delete(
+            "score_reviews",
+            "DELETE FROM score_reviews WHERE workspace_id = $1 AND address = $2",
+        ),
+    ),
+    column(
         "issued_stamps",
         "address",
-        Handling::Delete("issued_stamps", "DELETE FROM issued_stamps WHERE workspace_id = $1 AND address = $2"),
+        Handling::Delete(
+            "issued_stamps",
+            "DELETE FROM issued_stamps WHERE workspace_id = $1 AND address = $2",
+        ),
     ),
     column(
         "listed_addresses",

@@ -73,6 +73,7 @@ pub mod revocations;
 pub mod score_history;
 pub mod score_jobs;
 pub mod score_keys;
+pub mod score_reviews;
 pub mod scorer_changes;
 pub mod scorers;
 pub mod scores;

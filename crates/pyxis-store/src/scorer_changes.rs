@@ -6,7 +6,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerChangeId, ScorerId, WorkspaceId};
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights};
 
 use crate::db::{FromRow, Row, row, sql};
 use crate::scorers::{self, Terms};
@@ -19,9 +19,11 @@ row! {
         effective_from: UnixMillis,
         threshold: Option<Decimal>,
         weights: Option<String>,
+        keep_until_expiry: bool,
         created_at: UnixMillis,
         created_by: String,
         applied_at: Option<UnixMillis>,
+        kept: Option<String>,
     }
 }
 
@@ -36,12 +38,16 @@ pub struct ScorerChangeRow {
     pub threshold: Option<Decimal>,
     /// All new weights; `None`: unchanged.
     pub weights: Option<Weights>,
+    /// True if credentials issued before keep a weight that this lowers, until they expire.
+    pub keep_until_expiry: bool,
     /// Time at which the change was scheduled.
     pub created_at: UnixMillis,
     /// Name of who scheduled it.
     pub created_by: String,
     /// Time at which it was written down as the scorer's own terms; `None` before.
     pub applied_at: Option<UnixMillis>,
+    /// Weights that holders keep after it, once it was written down.
+    pub kept: Vec<KeptWeight>,
 }
 
 impl FromRow for ScorerChangeRow {
@@ -49,20 +55,24 @@ impl FromRow for ScorerChangeRow {
 
     fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
         let stored = StoredChange::from_row(row)?;
+        let corrupt = |column| {
+            let row = stored.id.to_string();
+            move |_| StoreError::Corrupt { table: "scorer_changes", column, row }
+        };
         let weights = stored.weights.map(|text| serde_json::from_str(&text)).transpose();
-        let weights = weights.map_err(|_| StoreError::Corrupt {
-            table: "scorer_changes",
-            column: "weights",
-            row: stored.id.to_string(),
-        })?;
+        let weights = weights.map_err(corrupt("weights"))?;
+        let kept = stored.kept.map(|text| serde_json::from_str(&text)).transpose();
+        let kept: Option<Vec<KeptWeight>> = kept.map_err(corrupt("kept"))?;
         Ok(Self {
             id: stored.id,
             effective_from: stored.effective_from,
             threshold: stored.threshold,
             weights,
+            keep_until_expiry: stored.keep_until_expiry,
             created_at: stored.created_at,
             created_by: stored.created_by,
             applied_at: stored.applied_at,
+            kept: kept.unwrap_or_default(),
         })
     }
 }
@@ -70,11 +80,9 @@ impl FromRow for ScorerChangeRow {
 impl ScorerChangeRow {
     /// The terms after this change.
     fn after(self, before: Terms) -> Terms {
-        Terms {
-            revision: before.revision + 1,
-            threshold: self.threshold.unwrap_or(before.threshold),
-            weights: self.weights.unwrap_or(before.weights),
-        }
+        let keeps_from = self.keep_until_expiry.then_some(self.effective_from);
+        let after = before.changed(self.threshold, self.weights, keeps_from);
+        Terms { revision: after.revision + 1, ..after }
     }
 }
 
@@ -88,13 +96,14 @@ pub async fn insert(
     let weights = new.weights.as_ref().map(serde_json::to_string).transpose();
     let query =
         sql("INSERT INTO scorer_changes (id, workspace_id, scorer_id, effective_from, threshold, weights, \
-         created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
+         keep_until_expiry, created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
         .bind(new.id)
         .bind(workspace)
         .bind(scorer)
         .bind(new.effective_from)
         .bind(new.threshold)
         .bind(weights.map_err(StoreError::unavailable)?)
+        .bind(new.keep_until_expiry)
         .bind(new.created_at)
         .bind(&new.created_by);
     tx.execute(query).await?;
@@ -183,8 +192,10 @@ pub async fn apply_due(
         let set = Terms { revision: terms.revision, ..after };
         let Some(revision) = scorers::set_terms(tx, workspace, scorer, &set).await? else { return Ok(false) };
         terms = Terms { revision, ..set };
-        let mark = sql("UPDATE scorer_changes SET applied_at = $1 WHERE workspace_id = $2 AND id = $3");
-        tx.execute(mark.bind(now).bind(workspace).bind(id)).await?;
+        let kept = serde_json::to_string(&terms.kept).map_err(StoreError::unavailable)?;
+        let mark =
+            sql("UPDATE scorer_changes SET applied_at = $1, kept = $2 WHERE workspace_id = $3 AND id = $4");
+        tx.execute(mark.bind(now).bind(kept).bind(workspace).bind(id)).await?;
     }
     note_next(tx, workspace, scorer).await?;
     Ok(true)

@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights, kept_after};
 use pyxis_core::stamp::StampName;
 
 use crate::db::{Bind, FromRow, Row, Rows, row, sql};
@@ -56,6 +56,25 @@ pub struct Terms {
     pub threshold: Decimal,
     /// Contribution of each Stamp.
     pub weights: Weights,
+    /// Earlier weights that credentials from before a change keep.
+    pub kept: Vec<KeptWeight>,
+}
+
+impl Terms {
+    /// The terms after a change, with the same revision. `None` leaves a part unchanged. With `keeps_from`, credentials
+    /// issued before this moment keep a weight that the change lowers.
+    #[must_use]
+    pub fn changed(
+        self,
+        threshold: Option<Decimal>,
+        weights: Option<Weights>,
+        keeps_from: Option<UnixMillis>,
+    ) -> Self {
+        let threshold = threshold.unwrap_or(self.threshold);
+        let Some(weights) = weights else { return Self { threshold, ..self } };
+        let kept = kept_after(&self.kept, &self.weights, &weights, keeps_from);
+        Self { revision: self.revision, threshold, weights, kept }
+    }
 }
 
 /// Adds a scorer. Returns its number.
@@ -155,6 +174,8 @@ struct TermsLine {
     threshold: Decimal,
     next_change_at: Option<UnixMillis>,
     weight: Option<(StampName, Decimal)>,
+    /// Set if the weight is one that older credentials keep.
+    issued_before: Option<UnixMillis>,
 }
 
 impl FromRow for TermsLine {
@@ -165,7 +186,8 @@ impl FromRow for TermsLine {
         let next_change_at = row.take("next_change_at")?;
         let provider: Option<StampName> = row.take("provider")?;
         let weight: Option<Decimal> = row.take("weight")?;
-        Ok(Self { revision, threshold, next_change_at, weight: provider.zip(weight) })
+        let issued_before = row.take("issued_before")?;
+        Ok(Self { revision, threshold, next_change_at, weight: provider.zip(weight), issued_before })
     }
 }
 
@@ -174,15 +196,32 @@ async fn terms_and_next(
     workspace: WorkspaceId,
     id: ScorerId,
 ) -> Result<Option<(Terms, Option<UnixMillis>)>, StoreError> {
-    let query =
-        sql("SELECT scorers.revision, scorers.threshold, scorers.next_change_at, scorer_weights.provider, \
-         scorer_weights.weight \
+    let query = sql(
+        "SELECT scorers.revision, scorers.threshold, scorers.next_change_at, scorer_weights.provider, \
+         scorer_weights.weight, CAST(NULL AS BIGINT) AS issued_before \
          FROM scorers LEFT JOIN scorer_weights ON scorer_weights.scorer_id = scorers.id \
-         WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0");
+         WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0 \
+         UNION ALL SELECT scorers.revision, scorers.threshold, scorers.next_change_at, kept_weights.provider, \
+         kept_weights.weight, kept_weights.issued_before \
+         FROM scorers JOIN kept_weights ON kept_weights.scorer_id = scorers.id \
+         WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0",
+    );
     let lines: Vec<TermsLine> = executor.all(query.bind(workspace).bind(id)).await?;
     let head = lines.first().map(|line| (line.revision, line.threshold, line.next_change_at));
-    let weights = lines.into_iter().filter_map(|line| line.weight).collect();
-    Ok(head.map(|(revision, threshold, next)| (Terms { revision, threshold, weights }, next)))
+    let (mut weights, mut kept) = (Weights::new(), Vec::new());
+    for TermsLine { weight, issued_before, .. } in lines {
+        match (weight, issued_before) {
+            (Some((provider, weight)), None) => drop(weights.insert(provider, weight)),
+            (Some((provider, weight)), Some(issued_before)) => {
+                kept.push(KeptWeight { provider, weight, issued_before });
+            }
+            (None, _) => {}
+        }
+    }
+    kept.sort_unstable_by(|one, other| {
+        (one.issued_before, &one.provider).cmp(&(other.issued_before, &other.provider))
+    });
+    Ok(head.map(|(revision, threshold, next)| (Terms { revision, threshold, weights, kept }, next)))
 }
 
 /// Renames a scorer. Returns true if it exists.
@@ -211,6 +250,7 @@ pub async fn set_terms(
     let forget = sql("DELETE FROM scorer_weights WHERE scorer_id = $1");
     tx.execute(forget.bind(id)).await?;
     insert_weights(tx, workspace, id, &terms.weights).await?;
+    replace_kept(tx, workspace, id, &terms.kept).await?;
     Ok(Some(revision))
 }
 
@@ -280,6 +320,27 @@ async fn insert_weights(
     let rows: Rows = weights.iter().map(row).collect();
     tx.execute_each(
         "INSERT INTO scorer_weights (scorer_id, provider, workspace_id, weight) VALUES ($1, $2, $3, $4)"
+            .into(),
+        rows,
+    )
+    .await?;
+    Ok(())
+}
+
+async fn replace_kept(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    id: ScorerId,
+    kept: &[KeptWeight],
+) -> Result<(), StoreError> {
+    tx.execute(sql("DELETE FROM kept_weights WHERE scorer_id = $1").bind(id)).await?;
+    let row = |KeptWeight { provider, weight, issued_before }: &KeptWeight| {
+        vec![id.bind(), provider.bind(), issued_before.bind(), workspace.bind(), weight.bind()]
+    };
+    let rows: Rows = kept.iter().map(row).collect();
+    tx.execute_each(
+        "INSERT INTO kept_weights (scorer_id, provider, issued_before, workspace_id, weight) \
+         VALUES ($1, $2, $3, $4, $5)"
             .into(),
         rows,
     )

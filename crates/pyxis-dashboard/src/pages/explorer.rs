@@ -109,7 +109,7 @@ const TABLE: Table<StampLine> = Table {
     place: ListSlot::First,
     columns: &[
         ("name", By::Text(|line| line.stamp.provider.to_string()), ()),
-        ("state", By::Text(|line| standing(line.standing).word().to_owned()), ()),
+        ("state", By::Text(|line| badge(line.standing).word().to_owned()), ()),
         ("why", By::Text(why), ()),
         ("gives", By::Amount(|line| line.contribution), ()),
         ("weight", By::Amount(|line| line.weight.unwrap_or_default()), ()),
@@ -163,7 +163,7 @@ fn found(
 /// Sort key: Stamps that could count come before those that no longer do.
 fn rank(line: &StampLine) -> u8 {
     match line.standing {
-        Stands::Counts => 0,
+        Stands::Counts | Stands::KeepsWeight => 0,
         Stands::Deduplicated { .. } => 1,
         Stands::NotYetValid => 2,
         Stands::NoWeight => 3,
@@ -201,7 +201,7 @@ impl Known<'_> {
             name: stamp.provider.to_string(),
             icon: entry.map(|(platform, _)| icon::path(&platform.id)),
             description: entry.map(|(_, entry)| entry.description.clone()).unwrap_or_default(),
-            standing: standing(line.standing),
+            standing: badge(line.standing),
             why: why(line),
             holder: match line.standing {
                 Stands::Deduplicated { holder, .. } => Some(holder.to_string()),
@@ -222,9 +222,10 @@ impl Known<'_> {
     }
 }
 
-fn standing(stands: Stands) -> StampStatus {
+pub(super) fn badge(stands: Stands) -> StampStatus {
     match stands {
         Stands::Counts => StampStatus::Counts,
+        Stands::KeepsWeight => StampStatus::KeepsWeight,
         Stands::NoWeight => StampStatus::Weightless,
         Stands::Deduplicated { .. } => StampStatus::Deduplicated,
         Stands::Expired => StampStatus::Expired,
@@ -235,6 +236,9 @@ fn standing(stands: Stands) -> StampStatus {
 fn why(line: &StampLine) -> String {
     match line.standing {
         Stands::Counts => "Counts with its full weight.".to_owned(),
+        Stands::KeepsWeight => {
+            format!("Keeps an earlier weight until it expires on {}.", day(line.stamp.expires_at))
+        }
         Stands::NoWeight => "This scorer gives this Stamp no weight.".to_owned(),
         Stands::Deduplicated { holder, until } => {
             let Middle { head, tail, .. } = Middle::new(&holder.to_string(), 12);

@@ -7,7 +7,7 @@ use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights};
 use pyxis_core::stamp::StampName;
 use pyxis_scoring::service::preview::{self, Proposal};
 use pyxis_scoring::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
@@ -26,7 +26,7 @@ use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
 use crate::view::scorers::{
-    Freshness, NewScorerPage, Preview, ScheduledRow, ScorerLine, ScorerPage, ScorersPage,
+    Freshness, KeptRow, NewScorerPage, Preview, ScheduledRow, ScorerLine, ScorerPage, ScorersPage,
 };
 use crate::view::{Problems, Timestamp};
 use crate::{Error, State, text};
@@ -153,11 +153,20 @@ async fn page(
         reach: reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
         overtaken: shown.overtaken,
         preview: shown.preview,
+        kept: stored.terms.kept.iter().map(|one| kept(one, state)).collect(),
         scheduled: stored.scheduled.iter().map(|change| scheduled(stored, change, state)).collect(),
         freshness: freshness(&progress),
         ask: ask(state, &id, EXAMPLE_ADDRESS, A_KEY),
         id,
     })
+}
+
+fn kept(kept: &KeptWeight, state: &State) -> KeptRow {
+    KeptRow {
+        stamp: kept.provider.to_string(),
+        weight: text::plain(kept.weight),
+        before: Timestamp::new(kept.issued_before, state.gateway.now()),
+    }
 }
 
 fn scheduled(stored: &Scorer, change: &scorers::ScheduledChange, state: &State) -> ScheduledRow {
@@ -177,6 +186,7 @@ fn scheduled(stored: &Scorer, change: &scorers::ScheduledChange, state: &State) 
             1 => "1 weight differs from today's".to_owned(),
             count => format!("{count} weights differ from today's"),
         }),
+        keeps: change.keep_until_expiry,
         by: change.created_by.clone(),
     }
 }
@@ -245,6 +255,7 @@ fn patch(draft: &Draft, stored: &Scorer) -> ScorerPatch {
         effective_from: None,
         threshold: draft.threshold,
         weights: Some(draft.weights.clone()),
+        keep_until_expiry: draft.keep_until_expiry,
         // A form without a revision is based on nothing that is stored.
         revision: Some(draft.revision.unwrap_or(0)),
     }
@@ -274,7 +285,11 @@ pub(crate) async fn try_out(
     let stored = scorers::get(&scoring.store, who.person.workspace(), id, scoring.now()).await?;
     let mut draft = Draft::read(&fields);
     if draft.problems.is_empty() {
-        let proposal = Proposal { threshold: draft.threshold, weights: Some(draft.weights.clone()) };
+        let proposal = Proposal {
+            threshold: draft.threshold,
+            weights: Some(draft.weights.clone()),
+            keep_until_expiry: draft.keep_until_expiry,
+        };
         match preview::preview(&scoring.store, who.person.workspace(), id, proposal, scoring.now()).await {
             Ok(found) => {
                 let needed = (stored.terms.threshold, draft.threshold.unwrap_or_default());

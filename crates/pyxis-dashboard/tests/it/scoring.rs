@@ -6,6 +6,7 @@ mod explorer;
 mod models;
 mod score_jobs;
 mod scorers;
+mod self_check;
 
 use http::StatusCode;
 use pyxis_core::approval_mode::Role;
@@ -43,6 +44,7 @@ fn routes(method: &str) -> Vec<String> {
     let words = [
         "scorer",
         "score-job",
+        "/app/reviews",
         "api-key",
         "explorer",
         "catalogue",

@@ -31,6 +31,8 @@ pub(super) struct ScheduledChangeResponse {
     /// All new weights; null if they stay.
     #[schema(value_type = Option<BTreeMap<String, String>>, required)]
     weights: Option<Weights>,
+    /// True if credentials issued before keep a weight that this lowers, until they expire.
+    keep_until_expiry: bool,
     #[schema(value_type = Time)]
     created_at: String,
     created_by: String,
@@ -42,6 +44,7 @@ pub(super) fn shown(change: ScheduledChange) -> ScheduledChangeResponse {
         effective_from: change.effective_from.to_rfc3339(),
         threshold: change.threshold,
         weights: change.weights,
+        keep_until_expiry: change.keep_until_expiry,
         created_at: change.created_at.to_rfc3339(),
         created_by: change.created_by,
     }

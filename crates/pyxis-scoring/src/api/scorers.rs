@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights};
 use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
@@ -44,6 +44,10 @@ pub(super) struct UpdateScorerRequest {
     /// The revision that you have read.
     #[schema(nullable = false)]
     revision: Option<i64>,
+    /// True: credentials issued before the change keep a weight that it lowers, until they expire. Send it with weights.
+    #[serde(default)]
+    #[schema(default = false)]
+    keep_until_expiry: bool,
     /// First moment of the threshold and weights, at most 366 days ahead. Left out: now.
     #[schema(value_type = Option<Time>, nullable = false)]
     effective_from: Option<String>,
@@ -57,6 +61,10 @@ pub(super) struct Try {
     threshold: Option<Amount>,
     #[schema(value_type = Option<WeightsInput>, nullable = false)]
     weights: Option<Amounts>,
+    /// True: credentials that exist today keep a weight that is lowered.
+    #[serde(default)]
+    #[schema(default = false)]
+    keep_until_expiry: bool,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -80,8 +88,31 @@ pub(super) struct ScorerResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     scheduled_changes: Option<Vec<ScheduledChangeResponse>>,
+    /// Earlier weights that credentials keep until they expire. Absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    kept_weights: Option<Vec<KeptWeightResponse>>,
     #[schema(value_type = Time)]
     created_at: String,
+}
+
+/// An earlier weight of a Stamp, for credentials from before a change.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KeptWeight)]
+struct KeptWeightResponse {
+    stamp: String,
+    #[schema(value_type = crate::values::Amount)]
+    weight: Decimal,
+    /// Only credentials issued before this moment keep the weight.
+    #[schema(value_type = Time)]
+    issued_before: String,
+}
+
+impl From<KeptWeight> for KeptWeightResponse {
+    fn from(kept: KeptWeight) -> Self {
+        let KeptWeight { provider, weight, issued_before } = kept;
+        Self { stamp: provider.to_string(), weight, issued_before: issued_before.to_rfc3339() }
+    }
 }
 
 impl Listed for ScorerResponse {
@@ -138,6 +169,7 @@ fn shown(scorer: Scorer) -> ScorerResponse {
         threshold: scorer.terms.threshold,
         weights: Some(scorer.terms.weights),
         revision: scorer.terms.revision,
+        kept_weights: Some(scorer.terms.kept.into_iter().map(Into::into).collect()),
         scheduled_changes: Some(scorer.scheduled.into_iter().map(scorer_changes::shown).collect()),
         created_at: scorer.created_at.to_rfc3339(),
     }
@@ -172,6 +204,7 @@ pub(super) async fn list(
         weights: None,
         revision: row.revision,
         scheduled_changes: None,
+        kept_weights: None,
         created_at: row.created_at.to_rfc3339(),
     });
     Ok(Json(scorers.collect()))
@@ -227,6 +260,7 @@ pub(super) async fn create(
             },
             "revision": 3,
             "scheduled_changes": [],
+            "kept_weights": [],
             "created_at": "2026-01-31T09:00:00.000Z"
         })),
         (status = 404, response = NotFound),
@@ -246,7 +280,8 @@ pub(super) async fn show(
 /// `revision` that you have read: if someone else changed the scorer since, nothing changes. Scores are recomputed
 /// on their next request.
 ///
-/// With `effective_from`, weights and threshold apply from that moment on. `scheduled_changes` lists what waits.
+/// With `keep_until_expiry`, holders keep a weight that is lowered until their Stamp expires; a Stamp issued later has
+/// the new weight. With `effective_from`, weights and threshold apply from that moment on. `scheduled_changes` lists what waits.
 #[utoipa::path(
     patch,
     path = "/admin/scorers/{id}",
@@ -271,6 +306,7 @@ pub(super) async fn update(
         name: input.name,
         threshold: amount(input.threshold),
         weights: input.weights.map(weights),
+        keep_until_expiry: input.keep_until_expiry,
         revision: input.revision,
         effective_from: scorer_changes::moment(input.effective_from)?,
     };
@@ -347,7 +383,11 @@ pub(super) async fn preview(
     Path(scorer): Path<String>,
     Json(input): Json<Try>,
 ) -> Result<Json<Previewed>> {
-    let proposal = Proposal { threshold: amount(input.threshold), weights: input.weights.map(weights) };
+    let proposal = Proposal {
+        threshold: amount(input.threshold),
+        weights: input.weights.map(weights),
+        keep_until_expiry: input.keep_until_expiry,
+    };
     let found = preview::preview(&state.store, actor.workspace, id(&scorer)?, proposal, state.now()).await?;
     let bucket = |bucket: preview::Bucket| {
         let preview::Bucket { from, to, before, after } = bucket;

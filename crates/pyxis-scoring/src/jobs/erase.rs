@@ -38,7 +38,8 @@ pub(crate) fn without(
         }
     }
     let results: Option<Vec<ResultRow>> = result.as_deref().map(decoded).transpose()?;
-    let results = results.map(|rows| rows.into_iter().map(|row| clear(row, address, mentions)).collect::<Vec<_>>());
+    let results =
+        results.map(|rows| rows.into_iter().map(|row| clear(row, address, mentions)).collect::<Vec<_>>());
     let after = RewrittenChunk {
         job,
         number,

@@ -2,15 +2,19 @@
 
 mod causes;
 
+use std::collections::BTreeMap;
+
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::score::stored_to_json;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::score::{StampEntry, stored_to_json};
 use pyxis_store::scorers::ScorerRow;
 use pyxis_store::stamps::Cursor;
-use pyxis_store::{erasures, score_history};
+use pyxis_store::{erasures, score_history, scorers};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,10 +25,11 @@ use super::responses::{BadPage, MalformedParameter, NoScorer};
 use super::shared::{ChangesLimit, PageToken, ScorerPath};
 use super::{json, respond};
 use crate::auth::Caller;
+use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::page_token;
 use crate::state::State;
-use crate::values::{AddressPath, MicroTime};
+use crate::values::{AddressPath, Amount, MicroTime};
 
 /// Maximum number of changes on a page.
 const MOST: u32 = 100;
@@ -34,7 +39,7 @@ const PAGE: u32 = 200;
 const EFFORT: usize = 2000;
 
 #[derive(Serialize, ToSchema)]
-struct ScoreChange {
+pub(super) struct ScoreChange {
     /// Time of the answer that first showed the change.
     #[schema(value_type = MicroTime)]
     at: String,
@@ -53,6 +58,21 @@ pub(super) struct ScoreChanges {
     #[schema(required)]
     next: Option<String>,
     items: Vec<ScoreChange>,
+    /// Stamps that count with an earlier weight until they expire, by name.
+    kept: BTreeMap<String, KeptContribution>,
+}
+
+/// Contribution of a Stamp whose weight was lowered.
+#[derive(Serialize, ToSchema)]
+struct KeptContribution {
+    /// Present contribution, the earlier weight.
+    #[schema(value_type = Amount)]
+    contribution: Decimal,
+    /// Weight of the Stamp when it is renewed.
+    #[schema(value_type = Amount)]
+    weight: Decimal,
+    #[schema(value_type = MicroTime)]
+    until: String,
 }
 
 /// Read why a score changed.
@@ -74,6 +94,7 @@ pub(super) struct ScoreChanges {
     responses(
         (status = 200, description = "A page; empty if no score was answered.", body = ScoreChanges, example = json!({
             "next": null,
+            "kept": {},
             "items": [{
                 "at": "2026-01-31T09:00:00.000000+00:00",
                 "before": {"score": "22.59800", "passing_score": true, "threshold": "20.00000"},
@@ -113,7 +134,9 @@ pub(crate) async fn get_changes(
             None => UnixMillis(i64::MAX),
             Some(token) => position(&state, &caller, address, token)?,
         };
-        let page = page(&state, &caller, &scorer, address, before, limit as usize).await?;
+        let (next, items) = page(&state, (&caller).into(), &scorer, address, before, limit as usize).await?;
+        let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address };
+        let page = ScoreChanges { next, items, kept: kept(&state, place).await? };
         serde_json::to_vec(&page).map(json).map_err(|error| Error::Internal(error.into()))
     })
     .await
@@ -126,15 +149,41 @@ fn position(state: &State, caller: &Caller, address: EvmAddress, token: &str) ->
     }
 }
 
+/// Reader of a list of changes.
+#[derive(Clone, Copy)]
+pub(super) struct Reader {
+    pub(super) workspace: WorkspaceId,
+    /// True to include scores and amounts.
+    pub(super) with_scores: bool,
+}
+
+impl From<&Caller> for Reader {
+    fn from(caller: &Caller) -> Self {
+        Self { workspace: caller.workspace, with_scores: caller.can_read_history }
+    }
+}
+
+/// The newest changes of an address.
+pub(super) async fn recent(
+    state: &State,
+    reader: Reader,
+    scorer: &ScorerRow,
+    address: EvmAddress,
+    limit: usize,
+) -> Result<Vec<ScoreChange>> {
+    Ok(page(state, reader, scorer, address, UnixMillis(i64::MAX), limit).await?.1)
+}
+
 async fn page(
     state: &State,
-    caller: &Caller,
+    reader: Reader,
     scorer: &ScorerRow,
     address: EvmAddress,
     before: UnixMillis,
     limit: usize,
-) -> Result<ScoreChanges> {
-    let (store, workspace) = (&state.store, caller.workspace);
+) -> Result<(Option<String>, Vec<ScoreChange>)> {
+    let (store, workspace) = (&state.store, reader.workspace);
+    let terms = scorers::terms(store, workspace, scorer.id).await?.ok_or(Error::NoScorer)?;
     let mut items = Vec::new();
     let mut later: Option<HistoricScore> = None;
     let (mut position, mut read) = (before, 0);
@@ -145,9 +194,9 @@ async fn page(
         for (at, body) in rows {
             let record = HistoricScore::read(at, &stored_to_json(address, body)?)?;
             if let Some(after) = later.take() {
-                let found = causes(&record, &after);
+                let found = causes(&record, &after, &terms.kept);
                 if !found.is_empty() {
-                    items.push(item(caller, after.at, Some(&record), Some(&after), found));
+                    items.push(item(reader, after.at, Some(&record), Some(&after), found));
                 }
             }
             position = at;
@@ -156,7 +205,7 @@ async fn page(
                 // The record just read begins the next page.
                 let next = Cursor::Older(at.0.saturating_add(1));
                 let next = page_token::write(&state.token_key, workspace, address, next);
-                return Ok(ScoreChanges { next: Some(next), items });
+                return Ok((Some(next), items));
             }
         }
         if is_last {
@@ -164,24 +213,36 @@ async fn page(
         }
     }
     if let Some(first) = later {
-        items.push(item(caller, first.at, None, Some(&first), vec![Cause::first_answer()]));
+        items.push(item(reader, first.at, None, Some(&first), vec![Cause::first_answer()]));
     }
     let hash = state.books.hash_of(workspace, address);
     for receipt in erasures::of(store, workspace, hash).await? {
-        items.push(item(caller, receipt.erased_at, None, None, vec![Cause::erased()]));
+        items.push(item(reader, receipt.erased_at, None, None, vec![Cause::erased()]));
     }
-    Ok(ScoreChanges { next: None, items })
+    Ok((None, items))
+}
+
+/// The Stamps of an address that count with an earlier weight.
+async fn kept(state: &State, place: ScoreKey) -> Result<BTreeMap<String, KeptContribution>> {
+    let (terms, settled) = engine::preview(&state.books, place, state.now()).await?;
+    let entry = |entry: &StampEntry| {
+        let weight = terms.weights.get(&entry.provider).copied().unwrap_or_default();
+        let until = entry.expires_at.to_iso_micros();
+        let kept = KeptContribution { contribution: entry.score, weight, until };
+        (entry.score > weight).then(|| (entry.provider.to_string(), kept))
+    };
+    Ok(settled.stamps.iter().filter_map(entry).collect())
 }
 
 /// Scores and amounts are history, which a key reads only if it was approved for it.
 fn item(
-    caller: &Caller,
+    reader: Reader,
     at: UnixMillis,
     before: Option<&HistoricScore>,
     after: Option<&HistoricScore>,
     causes: Vec<Cause>,
 ) -> ScoreChange {
-    let with_scores = caller.can_read_history;
+    let with_scores = reader.with_scores;
     let state = |record: Option<&HistoricScore>| with_scores.then(|| record.map(HistoricScore::state));
     let causes = causes.into_iter().map(|cause| if with_scores { cause } else { cause.without_amounts() });
     ScoreChange {

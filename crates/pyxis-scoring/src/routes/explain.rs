@@ -45,6 +45,10 @@ struct ExplainedStamp {
     #[schema(value_type = Amount)]
     contribution: Decimal,
     reason: &'static str,
+    /// With an earlier weight: the time until which the Stamp keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Time>, nullable = false)]
+    kept_until: Option<String>,
 }
 
 /// Adds to `body`, the score at `now`, each Stamp's contribution and its reason.
@@ -56,12 +60,15 @@ pub(super) async fn explained(state: &State, place: ScoreKey, body: &str, now: U
     let until = settled.valid_until.min(next);
     let stamps = settled.stamps.iter().map(|entry| {
         let weight = terms.weights.get(&entry.provider).copied().unwrap_or_default();
+        let keeps = entry.score > weight;
         let reason = match (entry.dedup, weight) {
             (true, _) => "another address verified the same credential first",
+            (false, _) if keeps => "keeps an earlier weight until it expires",
             (false, Decimal::ZERO) => "this scorer gives the Stamp no weight",
             (false, _) => "counts",
         };
-        let line = ExplainedStamp { weight, contribution: entry.score, reason };
+        let kept_until = keeps.then(|| entry.expires_at.to_iso_micros());
+        let line = ExplainedStamp { weight, contribution: entry.score, reason, kept_until };
         (entry.provider.to_string(), line)
     });
     let explain = ScoreExplanation {

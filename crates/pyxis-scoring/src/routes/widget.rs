@@ -43,7 +43,7 @@ use crate::widget::{self, WidgetPage};
 use crate::widget_error::WidgetError;
 
 /// Most bytes of a body.
-const MAX_BODY: usize = 32 * 1024;
+pub(super) const MAX_BODY: usize = 32 * 1024;
 /// Largest integer that every JSON reader keeps exactly.
 const MAX_CHAIN_ID: u64 = (1 << 53) - 1;
 /// Methods of these paths.
@@ -55,6 +55,8 @@ pub(super) fn described() -> DescribedRouter<State> {
         .routes(routes!(start_sign_in))
         .routes(routes!(open_session, end_session))
         .routes(routes!(show_own_score, sign_own_score))
+        .routes(routes!(super::self_check::check_own_score))
+        .routes(routes!(super::self_check::request_review))
         .schema::<WidgetRefusal>()
 }
 
@@ -161,7 +163,12 @@ struct SignRequest {
 }
 
 /// Authenticates the page, then runs `work`, within the request timeout.
-async fn respond<F, W>(state: &State, headers: &HeaderMap, segments: &Segments, work: F) -> Response
+pub(super) async fn respond<F, W>(
+    state: &State,
+    headers: &HeaderMap,
+    segments: &Segments,
+    work: F,
+) -> Response
 where
     F: FnOnce(WidgetPage) -> W,
     W: Future<Output = Result<Response>>,
@@ -176,7 +183,7 @@ where
     .await
 }
 
-fn to_json(value: &impl Serialize) -> Result<Response> {
+pub(super) fn to_json(value: &impl Serialize) -> Result<Response> {
     Ok(json(serde_json::to_vec(value).map_err(|error| Error::Internal(error.into()))?))
 }
 
@@ -283,7 +290,7 @@ async fn start_sign_in(
     .await
 }
 
-fn shape(name: &str, message: &str) -> Error {
+pub(super) fn shape(name: &str, message: &str) -> Error {
     Error::Shape { path: vec![name.to_owned()], message: message.to_owned() }
 }
 
@@ -415,7 +422,7 @@ async fn sign_own_score(
 }
 
 /// The score of the session's address.
-async fn own_place(
+pub(super) async fn own_place(
     state: &State,
     page: &WidgetPage,
     headers: &HeaderMap,

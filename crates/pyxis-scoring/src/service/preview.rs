@@ -6,7 +6,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, compute};
+use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, compute, weights_for};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::{self, Terms};
 use pyxis_store::{Store, addresses, claims, nullifier_sets, scorer_changes, stamps};
@@ -22,12 +22,14 @@ const CHUNK: usize = 100;
 const BUCKETS: i64 = 20;
 
 /// Other terms to try.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Proposal {
     /// The score needed to pass; `None`: unchanged.
     pub threshold: Option<Decimal>,
     /// Each Stamp's weight; `None`: unchanged.
     pub weights: Option<Weights>,
+    /// True if credentials that exist today keep a weight that is lowered, until they expire.
+    pub keep_until_expiry: bool,
 }
 
 /// Effect of a proposal on the sample.
@@ -80,11 +82,8 @@ pub async fn preview(
     let changes = scorer_changes::list(store, workspace, id).await?;
     let waits = |change: &ScheduledChange| change.applied_at.is_none() && change.effective_from > now;
     let scheduled: Vec<_> = changes.into_iter().filter(waits).collect();
-    let after = Terms {
-        revision: before.revision,
-        threshold: proposal.threshold.unwrap_or(before.threshold),
-        weights: proposal.weights.unwrap_or_else(|| before.weights.clone()),
-    };
+    let keeps_from = proposal.keep_until_expiry.then_some(now);
+    let after = before.clone().changed(proposal.threshold, proposal.weights, keeps_from);
     let addresses = addresses::sample(store, workspace, SAMPLE).await?;
     let mut pairs = Vec::with_capacity(addresses.len());
     let mut held = HashMap::new();
@@ -111,7 +110,8 @@ fn both(
     now: UnixMillis,
 ) -> (ScoreResult, ScoreResult) {
     let claims = claims_on(stamps, held);
-    let [before, after] = terms.map(|Terms { weights, threshold, .. }| {
+    let [before, after] = terms.map(|Terms { weights, threshold, kept, .. }| {
+        let weights = &weights_for(weights, kept, stamps);
         compute(&Input { address, stamps, claims: &claims, weights, threshold: *threshold, now })
     });
     held.extend(before.claims.iter().map(|claim| (claim.nullifier.clone(), claim.clone())));

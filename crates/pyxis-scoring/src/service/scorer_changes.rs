@@ -20,8 +20,11 @@ const MAX_NOTICE: Duration = Duration::from_hours(366 * 24);
 /// Maximum number of changes that wait at once, for each scorer.
 const MAX_WAITING: usize = 20;
 
-/// Checks the moment of a change.
+/// Checks the moment of a change, and that it has something to keep.
 pub(super) fn check_moment(patch: &ScorerPatch, now: UnixMillis) -> Result<()> {
+    if patch.keep_until_expiry && patch.weights.is_none() {
+        return Err(Error::field("keep_until_expiry", "send it with weights"));
+    }
     let Some(at) = patch.effective_from else { return Ok(()) };
     if patch.threshold.is_none() && patch.weights.is_none() {
         return Err(Error::field("effective_from", "send it with a threshold or weights"));
@@ -63,14 +66,16 @@ pub(super) async fn schedule(
         effective_from,
         threshold: patch.threshold,
         weights: patch.weights,
+        keep_until_expiry: patch.keep_until_expiry,
         created_at: now,
         created_by: change.actor.name.clone(),
         applied_at: None,
+        kept: Vec::new(),
     };
     scorer_changes::insert(&mut change.tx, workspace, id, &row).await?;
     let detail = json!({
         "scorer": id, "name": patch.name, "change": row.id, "effective_from": effective_from.to_rfc3339(),
-        "threshold": row.threshold, "weights": row.weights,
+        "threshold": row.threshold, "weights": row.weights, "keep_until_expiry": row.keep_until_expiry,
     });
     Ok(change.commit(AuditEvent::ScorerChangeScheduled, detail).await?)
 }

@@ -59,6 +59,8 @@ pub struct ScorerPatch {
     pub threshold: Option<Decimal>,
     /// The complete new weights.
     pub weights: Option<Weights>,
+    /// True if credentials issued before keep a weight that this lowers, until they expire.
+    pub keep_until_expiry: bool,
     /// First moment of the threshold and weights; `None`: now.
     pub effective_from: Option<UnixMillis>,
     /// The revision that was read. Required with a threshold or weights, and must still be current.
@@ -138,22 +140,27 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: ScorerId, patch: Score
     if let Some(name) = &patch.name {
         scorers::rename(&mut change.tx, actor.workspace, id, name).await?;
     }
+    if patch.keep_until_expiry && before.kept.len() >= MAX_WEIGHTS {
+        return Err(Error::Conflict(
+            "2000 earlier weights are kept already; change the weights without keeping these",
+        ));
+    }
     if let Some(effective_from) = patch.effective_from {
         schedule(change, id, patch, effective_from, now).await?;
     } else if with_terms {
         let read = patch.revision.ok_or_else(|| {
             Error::field("revision", "send the revision of weights and threshold that you have read")
         })?;
-        let terms = Terms {
-            revision: read,
-            threshold: patch.threshold.unwrap_or(before.threshold),
-            weights: patch.weights.clone().unwrap_or(before.weights),
-        };
+        let stored = before.revision;
+        let keeps_from = patch.keep_until_expiry.then_some(now);
+        let terms =
+            Terms { revision: read, ..before }.changed(patch.threshold, patch.weights.clone(), keeps_from);
         let set = scorers::set_terms(&mut change.tx, actor.workspace, id, &terms).await?;
-        let revision = set.ok_or(Error::Changed { revision: before.revision })?;
+        let revision = set.ok_or(Error::Changed { revision: stored })?;
         let detail = json!({
             "scorer": id, "name": patch.name, "revision": revision,
             "threshold": terms.threshold, "weights": patch.weights,
+            "keep_until_expiry": patch.keep_until_expiry,
         });
         change.commit(AuditEvent::ScorerTermsChanged, detail).await?;
     } else if patch.name.is_some() {

@@ -7,7 +7,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, compute};
+use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, compute, weights_for};
 use pyxis_core::stamp::StampName;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::revocations::RevocationRow;
@@ -54,6 +54,8 @@ pub struct StampLine {
 pub enum StampStatus {
     /// It counts.
     Counts,
+    /// It counts with an earlier weight until it expires.
+    KeepsWeight,
     /// The scorer gives it no weight, or a weight of zero.
     NoWeight,
     /// Another address verified the same credential first.
@@ -73,6 +75,7 @@ impl StampStatus {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Counts => "counts",
+            Self::KeepsWeight => "keeps_weight",
             Self::NoWeight => "no_weight",
             Self::Deduplicated { .. } => "deduplicated",
             Self::Expired => "expired",
@@ -110,7 +113,8 @@ pub async fn show(
     let counted: Vec<Stamp> = rows.iter().cloned().map(|row| sets.named(row.into())).collect();
     let wanted = sets.names(listed());
     let held = claims::of(store, workspace, scorer.id, &wanted).await?;
-    let Terms { weights, threshold, .. } = &terms;
+    let Terms { weights, threshold, kept, .. } = &terms;
+    let weights = &weights_for(weights, kept, &counted);
     let input = Input { address, stamps: &counted, claims: &held, weights, threshold: *threshold, now };
     let settled = compute(&input);
     let stamps = rows.into_iter().map(|row| line(row, &terms, &settled, (&sets, &held), now)).collect();
@@ -133,6 +137,7 @@ fn line(
             let holder = holder_of(&stamp, sets, held, entry.expires_at);
             StampStatus::Deduplicated { holder: holder.unwrap_or(stamp.address), until: entry.expires_at }
         }
+        Some(entry) if entry.score > weight.unwrap_or_default() => StampStatus::KeepsWeight,
         Some(_) if weight.unwrap_or_default() == Decimal::ZERO => StampStatus::NoWeight,
         Some(_) => StampStatus::Counts,
     };

@@ -12,7 +12,8 @@ CREATE TABLE erasures (
 );
 CREATE INDEX erasures_by_address ON erasures (workspace_id, address_hash, erased_at);
 
--- Terms of a scorer that apply from a moment. A row with applied_at is in force, or was.
+-- Terms of a scorer that apply from a moment. A row with applied_at is in force, or was; kept then lists the weights
+-- that holders keep after it.
 CREATE TABLE scorer_changes (
     id TEXT NOT NULL PRIMARY KEY,
     workspace_id TEXT NOT NULL,
@@ -20,11 +21,24 @@ CREATE TABLE scorer_changes (
     effective_from BIGINT NOT NULL,
     threshold BIGINT,
     weights TEXT,
+    keep_until_expiry BOOLEAN NOT NULL,
     created_at BIGINT NOT NULL,
     created_by TEXT NOT NULL,
     applied_at BIGINT,
+    kept TEXT,
     FOREIGN KEY (workspace_id, scorer_id) REFERENCES scorers (workspace_id, id) ON DELETE CASCADE
 );
 CREATE INDEX scorer_changes_by_scorer ON scorer_changes (scorer_id, effective_from);
 -- Moment of the earliest change that is not applied yet.
 ALTER TABLE scorers ADD COLUMN next_change_at BIGINT;
+
+-- Earlier weights that credentials issued before a change keep until they expire.
+CREATE TABLE kept_weights (
+    scorer_id BIGINT NOT NULL,
+    provider TEXT NOT NULL,
+    issued_before BIGINT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    weight BIGINT NOT NULL,
+    PRIMARY KEY (scorer_id, provider, issued_before),
+    FOREIGN KEY (workspace_id, scorer_id) REFERENCES scorers (workspace_id, id) ON DELETE CASCADE
+);

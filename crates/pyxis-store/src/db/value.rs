@@ -229,6 +229,7 @@ parsed_text!(
     id::HistoryRequestId,
     id::ScoreJobId,
     id::ErasureId,
+    id::ScoreReviewId,
     id::ScorerChangeId,
     id::ApiKeyId,
     id::AccessTokenId,

@@ -62,8 +62,10 @@ pub async fn keys(
     executor: impl Executor,
     workspace: WorkspaceId,
 ) -> Result<Vec<(ScoreJobId, i64, i64)>, StoreError> {
-    let query = sql("SELECT c.job_id, c.number, c.scored FROM score_job_chunks c JOIN score_jobs j ON j.id = c.job_id \
-         WHERE j.workspace_id = $1 ORDER BY c.job_id, c.number");
+    let query = sql(
+        "SELECT c.job_id, c.number, c.scored FROM score_job_chunks c JOIN score_jobs j ON j.id = c.job_id \
+         WHERE j.workspace_id = $1 ORDER BY c.job_id, c.number",
+    );
     executor.all(query.bind(workspace)).await
 }
 

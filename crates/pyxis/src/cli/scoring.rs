@@ -47,6 +47,9 @@ pub enum ScorerCommand {
         /// First moment of the change, for example 2026-01-31T09:05:00Z [default: now].
         #[arg(long, value_name = "TIME", value_parser = time)]
         from: Option<UnixMillis>,
+        /// Let holders keep a lowered weight until their Stamp expires.
+        #[arg(long)]
+        keep_until_expiry: bool,
     },
     /// Withdraw a scheduled change before its moment.
     WithdrawChange {

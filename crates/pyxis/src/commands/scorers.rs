@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::nearest;
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights};
 use pyxis_core::stamp::StampName;
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::amount::{self, Amounts};
@@ -53,9 +53,9 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
             print(global.json, &scorers::get(&state.store, actor.workspace, id, state.now()).await?);
             true
         }
-        ScorerCommand::SetWeights { id, changes, file, threshold, from } => {
+        ScorerCommand::SetWeights { id, changes, file, threshold, from, keep_until_expiry } => {
             let weights = file.as_deref().map(read).transpose()?;
-            let wanted = WantedTerms { weights, changes, threshold, from };
+            let wanted = WantedTerms { weights, changes, threshold, from, keep_until_expiry };
             set_weights(&app, &actor, id, wanted, global.json).await?
         }
         ScorerCommand::WithdrawChange { id, change } => {
@@ -116,6 +116,7 @@ struct WantedTerms {
     threshold: Option<Decimal>,
     /// First moment; `None`: now.
     from: Option<UnixMillis>,
+    keep_until_expiry: bool,
 }
 
 /// True if anything changed.
@@ -126,7 +127,7 @@ async fn set_weights(
     wanted: WantedTerms,
     as_json: bool,
 ) -> Result<bool> {
-    let WantedTerms { weights, changes, threshold, from } = wanted;
+    let WantedTerms { weights, changes, threshold, from, keep_until_expiry } = wanted;
     let before = scorers::get(&app.scoring.store, actor.workspace, id, app.scoring.now()).await?;
     warn_about_unknown(app, actor, changes.iter().map(|(name, _)| name)).await?;
     let mut weights = weights.unwrap_or_else(|| before.terms.weights.clone());
@@ -137,6 +138,7 @@ async fn set_weights(
         let patch = ScorerPatch {
             threshold: Some(threshold),
             weights: Some(weights),
+            keep_until_expiry,
             effective_from: from,
             revision: Some(before.terms.revision),
             name: None,
@@ -195,13 +197,20 @@ fn print(as_json: bool, scorer: &Scorer) {
     let change = |change: &ScheduledChange| {
         json!({
             "id": change.id, "effective_from": change.effective_from.to_rfc3339(),
-            "threshold": change.threshold, "weights": change.weights, "created_by": change.created_by,
+            "threshold": change.threshold, "weights": change.weights,
+            "keep_until_expiry": change.keep_until_expiry, "created_by": change.created_by,
+        })
+    };
+    let kept = |kept: &KeptWeight| {
+        json!({
+            "stamp": kept.provider, "weight": kept.weight, "issued_before": kept.issued_before.to_rfc3339(),
         })
     };
     if as_json {
         return out::json(&json!({
             "id": id, "name": name, "threshold": terms.threshold, "revision": terms.revision,
             "weights": terms.weights, "created_at": created_at.to_rfc3339(),
+            "kept_weights": terms.kept.iter().map(kept).collect::<Vec<_>>(),
             "scheduled_changes": scheduled.iter().map(change).collect::<Vec<_>>(),
         }));
     }
@@ -210,10 +219,18 @@ fn print(as_json: bool, scorer: &Scorer) {
     let rows: Vec<Value> =
         terms.weights.iter().map(|(name, weight)| json!({ "stamp": name, "weight": weight })).collect();
     out::table(false, &["weight", "stamp"], &rows);
+    for KeptWeight { provider, weight, issued_before } in &terms.kept {
+        let before = issued_before.to_rfc3339();
+        out::line(format_args!("issued before {before}: {provider} keeps {weight} until it expires"));
+    }
     for change in scheduled {
-        let ScheduledChange { id, effective_from, threshold, weights, .. } = change;
+        let ScheduledChange { id, effective_from, threshold, weights, keep_until_expiry, .. } = change;
         let threshold = threshold.map_or(String::new(), |threshold| format!(", passes at {threshold}"));
         let weights = weights.as_ref().map_or(String::new(), |new| format!(", {} weights", new.len()));
-        out::line(format_args!("from {}: change {id}{threshold}{weights}", effective_from.to_rfc3339()));
+        let kept = if *keep_until_expiry { ", holders keep lowered weights until expiry" } else { "" };
+        out::line(format_args!(
+            "from {}: change {id}{threshold}{weights}{kept}",
+            effective_from.to_rfc3339()
+        ));
     }
 }

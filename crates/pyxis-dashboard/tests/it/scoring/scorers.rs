@@ -15,6 +15,8 @@ fn editor(text: &str) -> Vec<(String, String)> {
         Some(value.replace("&#35;", "#"))
     };
     let inputs = form.split("<input").skip(1).map(|tag| tag.split('>').next().unwrap());
+    // What is not ticked is not sent.
+    let inputs = inputs.filter(|tag| !tag.contains("checkbox") || tag.contains(" checked"));
     let fields =
         inputs.filter_map(|tag| Some((attribute(tag, "name")?, attribute(tag, "value").unwrap_or_default())));
     fields.filter(|(name, _)| name != "csrf").collect()

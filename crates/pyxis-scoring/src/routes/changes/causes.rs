@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
+use pyxis_core::score::KeptWeight;
 use pyxis_http::openapi::Time;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -74,6 +75,8 @@ pub(super) enum CauseKind {
     ClaimEnded,
     /// The scorer's weight of a Stamp changed.
     WeightChanged,
+    /// A renewed Stamp no longer keeps an earlier weight.
+    KeptWeightEnded,
     /// The scorer's threshold changed.
     ThresholdChanged,
     /// Everything about the address was erased.
@@ -121,12 +124,12 @@ impl Cause {
 }
 
 /// Every difference that moved the score or its result, by Stamp. The threshold comes last.
-pub(super) fn causes(before: &HistoricScore, after: &HistoricScore) -> Vec<Cause> {
+pub(super) fn causes(before: &HistoricScore, after: &HistoricScore, kept: &[KeptWeight]) -> Vec<Cause> {
     let (old, new) = (&before.record, &after.record);
     let mut names: Vec<&String> = old.stamps.keys().chain(new.stamps.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    let stamp = |name: &String| of_stamp(name, old.stamps.get(name), new.stamps.get(name), after.at);
+    let stamp = |name: &String| of_stamp(name, (old.stamps.get(name), new.stamps.get(name)), kept, after.at);
     let mut found: Vec<Cause> = names.into_iter().filter_map(stamp).collect();
     if old.threshold != new.threshold {
         found.push(Cause {
@@ -138,7 +141,14 @@ pub(super) fn causes(before: &HistoricScore, after: &HistoricScore) -> Vec<Cause
     found
 }
 
-fn of_stamp(name: &str, old: Option<&Entry>, new: Option<&Entry>, now: UnixMillis) -> Option<Cause> {
+fn of_stamp(
+    name: &str,
+    (old, new): (Option<&Entry>, Option<&Entry>),
+    kept: &[KeptWeight],
+    now: UnixMillis,
+) -> Option<Cause> {
+    let was_kept =
+        |old: &Entry| kept.iter().any(|one| one.provider.as_str() == name && one.weight == old.score);
     let expired =
         |entry: &Entry| UnixMillis::parse_rfc3339(&entry.expiration_date).is_some_and(|at| at <= now);
     let (kind, at) = match (old, new) {
@@ -152,6 +162,9 @@ fn of_stamp(name: &str, old: Option<&Entry>, new: Option<&Entry>, now: UnixMilli
         (Some(old), Some(new)) => match (old.dedup, new.dedup) {
             (false, true) => (CauseKind::ClaimedByAnotherAddress, Some(&new.expiration_date)),
             (true, false) => (CauseKind::ClaimEnded, None),
+            _ if new.score < old.score && new.expiration_date != old.expiration_date && was_kept(old) => {
+                (CauseKind::KeptWeightEnded, None)
+            }
             _ if old.score != new.score => (CauseKind::WeightChanged, None),
             _ => return None,
         },

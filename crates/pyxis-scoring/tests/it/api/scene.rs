@@ -194,6 +194,7 @@ impl Scene {
             revision: before.revision,
             threshold: threshold.parse().unwrap(),
             weights: self::weights(weights),
+            kept: before.kept,
         };
         let mut tx = store.begin().await.unwrap();
         scorers::set_terms(&mut tx, self.workspace, scorer, &terms).await.unwrap().unwrap();

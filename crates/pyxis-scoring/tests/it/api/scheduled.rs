@@ -31,7 +31,7 @@ async fn schedule(
         weights: of_a.map(|weight| weights(&[("A", weight)])),
         effective_from: Some(day(from)),
         revision: Some(stored(scene, scorer).await.terms.revision),
-        name: None,
+        ..ScorerPatch::default()
     };
     scorers::update(&scene.state.audited, &Actor::cli(scene.workspace), scorer, patch).await
 }
@@ -151,7 +151,7 @@ engines! {
         let again = scorer_changes::withdraw(&scene.state.audited, &actor, scorer, first.id).await;
         assert!(matches!(again, Err(Error::NotFound(_))), "{again:?}");
         let waiting = stored(scene, scorer).await.scheduled;
-        let proposal = preview::Proposal { threshold: None, weights: None };
+        let proposal = preview::Proposal::default();
         let found = preview::preview(&scene.state.store, scene.workspace, scorer, proposal, scene.state.now());
         assert_eq!(found.await.unwrap().scheduled, waiting);
         scene.on_day(5);

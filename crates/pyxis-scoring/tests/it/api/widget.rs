@@ -35,7 +35,7 @@ impl Wallet {
         self.0.address().unwrap().parse().unwrap()
     }
 
-    fn sign(&self, message: &str) -> String {
+    pub(super) fn sign(&self, message: &str) -> String {
         format!("0x{}", hex::encode(&self.0.sign_recoverable(&personal_message(message.as_bytes())).unwrap()))
     }
 }
