@@ -135,10 +135,10 @@ engines! {
         assert_eq!((&record["score"], &record["passing_score"]), (&"1.50000".into(), &false.into()));
         let before = |day: &str| format!("{}/history?created_at={day}", score_path(scorer, wallet(1)));
         let moment = day(5).to_iso_micros().replace('+', "%2B");
-        assert_eq!(scene.get(&before(&moment)).await.json()["score"], "2.00000");
+        assert_eq!(scene.get(&before(&moment)).await.json()["items"][0]["score"], "2.00000");
         let moment = day(6).to_iso_micros().replace('+', "%2B");
         scene.on_day(6);
-        assert_eq!(scene.get(&before(&moment)).await.json()["score"], "1.50000");
+        assert_eq!(scene.get(&before(&moment)).await.json()["items"][0]["score"], "1.50000");
     }
 
     async fn a_change_is_withdrawn_before_its_moment_and_not_after(scene: &Scene) {
