@@ -22,10 +22,11 @@ use pyxis_core::stamp::Nullifier;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::scorers::Terms;
 use pyxis_store::scores::NewScore;
-use pyxis_store::{Store, Tx, addresses, claims, score_history, scorers, scores, stamps};
+use pyxis_store::{Store, Tx, addresses, claims, score_history, scorer_changes, scores, stamps};
 
 use live::Live;
 
+pub(crate) use crate::conflicts::{ATTEMPTS, retry_on_conflict};
 use crate::error::{Error, Result};
 use crate::scoring_db::{PreviousScore, ScoringDb};
 
@@ -37,9 +38,6 @@ pub use ingest::{IngestOutcome, ingest, remove};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
 pub use revoke::{Revocation, revoke};
-
-/// Attempts before a transaction that keeps conflicting with others is given up.
-pub(crate) const ATTEMPTS: usize = 8;
 
 /// Computes and stores a score, unless another transaction did so meanwhile, and returns its record as JSON. `None`:
 /// the address never had a Stamp, and nothing is stored for it. With `answer`, the score is about to be answered and
@@ -70,22 +68,6 @@ pub async fn score(
         Ok(record.map(Some))
     })
     .await
-}
-
-/// The result of the first attempt that conflicts with no other transaction. An attempt reports a conflict with `None`
-/// or [`Error::Busy`]; its work is then rolled back.
-pub(crate) async fn retry_on_conflict<T, W>(attempt: impl Fn() -> W) -> Result<T>
-where
-    W: Future<Output = Result<Option<T>>>,
-{
-    for _ in 0..ATTEMPTS {
-        match attempt().await {
-            Ok(Some(done)) => return Ok(done),
-            Ok(None) | Err(Error::Busy) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(Error::Busy)
 }
 
 /// Locks the sets of the given nullifiers and lists, and merges each list into one set. `None`: another transaction
@@ -149,7 +131,7 @@ async fn settle_in(
     answer: bool,
 ) -> Result<Option<String>> {
     let ScoreKey { workspace, scorer, address } = place;
-    let terms = scorers::terms_at(&mut *tx, workspace, scorer, now).await?.ok_or(Error::NoScorer)?;
+    let terms = scorer_changes::terms_at(&mut *tx, workspace, scorer, now).await?.ok_or(Error::NoScorer)?;
     // A later claimant finds this score by them. Most are noted already; those of imported Stamps and of manually
     // repaired rows are not.
     stamps::note_nullifiers(tx, workspace, live.numbered()).await?;
@@ -197,7 +179,7 @@ async fn mark_others(tx: &mut Tx, place: ScoreKey, names: &[Nullifier]) -> Resul
 }
 
 async fn terms(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<Terms> {
-    scorers::read_terms_at(store, place.workspace, place.scorer, now).await?.ok_or(Error::NoScorer)
+    scorer_changes::read_terms_at(store, place.workspace, place.scorer, now).await?.ok_or(Error::NoScorer)
 }
 
 fn nullifiers(stamps: &[Stamp]) -> impl Iterator<Item = &Nullifier> {

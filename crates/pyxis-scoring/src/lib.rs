@@ -9,6 +9,7 @@ mod api;
 mod auth;
 mod batch_scores;
 mod budget;
+mod conflicts;
 pub mod contract_wallets;
 pub mod credential;
 mod dated_record;

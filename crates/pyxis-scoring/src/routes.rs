@@ -82,7 +82,7 @@ fn described(with_earlier: bool) -> Described {
         keys: DescribedRouter::default()
             .routes(routes!(well_known::get_jwks))
             .routes(routes!(well_known::get_score_keys)),
-        widget: widget::described(),
+        widget: widget::described().merge(self_check::described()),
     }
 }
 

@@ -5,7 +5,7 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_store::scorers::{self, ScorerRow};
 use pyxis_store::{Store, scorer_changes};
 
-use crate::engine::retry_on_conflict;
+use crate::conflicts::retry_on_conflict;
 use crate::error::Result;
 
 /// The scorer with the terms in force; `None` if the workspace has none with this number.

@@ -135,7 +135,7 @@ pub const ADDRESS_COLUMNS: &[AddressColumn] = &[
 /// First bytes of every hash that stands for an address: `erased` in ASCII, and two zeros.
 const TAG: [u8; 8] = *b"erased\0\0";
 
-/// Hash of an address under a key that is not in the database, in the form of an address. Whoever has only the
+/// Hash of an address under a key that is not in the database, in the form of an address. Someone with only the
 /// database cannot test a guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressHash(EvmAddress);

@@ -10,7 +10,7 @@ use pyxis_core::score::{KeptWeight, Weights};
 
 use crate::db::{FromRow, Row, row, sql};
 use crate::scorers::{self, Terms};
-use crate::{Executor, StoreError, Tx};
+use crate::{Executor, Store, StoreError, Tx};
 
 row! {
     /// A change as it is stored.
@@ -154,7 +154,7 @@ pub async fn list(
 }
 
 /// Changes that are due and not written down yet, in the order in which they take effect.
-pub(crate) async fn due(
+async fn due(
     executor: impl Executor,
     workspace: WorkspaceId,
     scorer: ScorerId,
@@ -169,8 +169,47 @@ pub(crate) async fn due(
     executor.all(query.bind(workspace).bind(scorer).bind(now)).await
 }
 
+/// Terms of a scorer that are in force at a moment.
+pub async fn terms_at(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    id: ScorerId,
+    now: UnixMillis,
+) -> Result<Option<Terms>, StoreError> {
+    let Some((terms, next)) = scorers::terms_and_next(&mut *tx, workspace, id).await? else {
+        return Ok(None);
+    };
+    if next.is_none_or(|next| next > now) {
+        return Ok(Some(terms));
+    }
+    let due = due(&mut *tx, workspace, id, now).await?;
+    Ok(Some(after_all(terms, due)))
+}
+
+/// Like [`terms_at`], outside a transaction.
+pub async fn read_terms_at(
+    store: &Store,
+    workspace: WorkspaceId,
+    id: ScorerId,
+    now: UnixMillis,
+) -> Result<Option<Terms>, StoreError> {
+    loop {
+        let Some((terms, next)) = scorers::terms_and_next(store, workspace, id).await? else {
+            return Ok(None);
+        };
+        if next.is_none_or(|next| next > now) {
+            return Ok(Some(terms));
+        }
+        let due = due(store, workspace, id, now).await?;
+        // Without any, someone wrote them down between the two reads.
+        if !due.is_empty() {
+            return Ok(Some(after_all(terms, due)));
+        }
+    }
+}
+
 /// The terms after the given changes, in their order.
-pub(crate) fn after_all(before: Terms, changes: Vec<ScorerChangeRow>) -> Terms {
+fn after_all(before: Terms, changes: Vec<ScorerChangeRow>) -> Terms {
     changes.into_iter().fold(before, |terms, change| change.after(terms))
 }
 

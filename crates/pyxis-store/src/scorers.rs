@@ -7,7 +7,7 @@ use pyxis_core::score::{KeptWeight, Weights, kept_after};
 use pyxis_core::stamp::StampName;
 
 use crate::db::{Bind, FromRow, Row, Rows, row, sql};
-use crate::{Executor, Store, StoreError, Tx, scorer_changes};
+use crate::{Executor, StoreError, Tx};
 
 row! {
     /// A scorer.
@@ -133,41 +133,6 @@ pub async fn terms(
     Ok(terms_and_next(executor, workspace, id).await?.map(|(terms, _)| terms))
 }
 
-/// Terms of a scorer that are in force at a moment.
-pub async fn terms_at(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    id: ScorerId,
-    now: UnixMillis,
-) -> Result<Option<Terms>, StoreError> {
-    let Some((terms, next)) = terms_and_next(&mut *tx, workspace, id).await? else { return Ok(None) };
-    if next.is_none_or(|next| next > now) {
-        return Ok(Some(terms));
-    }
-    let due = scorer_changes::due(&mut *tx, workspace, id, now).await?;
-    Ok(Some(scorer_changes::after_all(terms, due)))
-}
-
-/// Like [`terms_at`], outside a transaction.
-pub async fn read_terms_at(
-    store: &Store,
-    workspace: WorkspaceId,
-    id: ScorerId,
-    now: UnixMillis,
-) -> Result<Option<Terms>, StoreError> {
-    loop {
-        let Some((terms, next)) = terms_and_next(store, workspace, id).await? else { return Ok(None) };
-        if next.is_none_or(|next| next > now) {
-            return Ok(Some(terms));
-        }
-        let due = scorer_changes::due(store, workspace, id, now).await?;
-        // Without any, someone wrote them down between the two reads.
-        if !due.is_empty() {
-            return Ok(Some(scorer_changes::after_all(terms, due)));
-        }
-    }
-}
-
 /// The terms of a scorer with one of its weights.
 struct TermsLine {
     revision: i64,
@@ -191,7 +156,8 @@ impl FromRow for TermsLine {
     }
 }
 
-async fn terms_and_next(
+/// Terms of a scorer, and the moment of the earliest change that is not written down yet.
+pub(crate) async fn terms_and_next(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: ScorerId,

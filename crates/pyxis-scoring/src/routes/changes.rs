@@ -18,7 +18,7 @@ use pyxis_store::{erasures, score_history, scorers};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use self::causes::{Cause, HistoricScore, ScoreState, causes};
+use self::causes::{ChangeCause, HistoricScore, ScoreState, causes};
 use super::latest::known_scorer;
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadPage, MalformedParameter, NoScorer};
@@ -49,7 +49,7 @@ pub(super) struct ScoreChange {
     /// Null for an erasure. Absent unless the key may read history.
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<Option<ScoreState>>,
-    causes: Vec<Cause>,
+    causes: Vec<ChangeCause>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -213,11 +213,11 @@ async fn page(
         }
     }
     if let Some(first) = later {
-        items.push(item(reader, first.at, None, Some(&first), vec![Cause::first_answer()]));
+        items.push(item(reader, first.at, None, Some(&first), vec![ChangeCause::first_answer()]));
     }
     let hash = state.books.hash_of(workspace, address);
     for receipt in erasures::of(store, workspace, hash).await? {
-        items.push(item(reader, receipt.erased_at, None, None, vec![Cause::erased()]));
+        items.push(item(reader, receipt.erased_at, None, None, vec![ChangeCause::erased()]));
     }
     Ok((None, items))
 }
@@ -240,7 +240,7 @@ fn item(
     at: UnixMillis,
     before: Option<&HistoricScore>,
     after: Option<&HistoricScore>,
-    causes: Vec<Cause>,
+    causes: Vec<ChangeCause>,
 ) -> ScoreChange {
     let with_scores = reader.with_scores;
     let state = |record: Option<&HistoricScore>| with_scores.then(|| record.map(HistoricScore::state));

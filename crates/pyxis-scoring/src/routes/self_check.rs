@@ -7,10 +7,11 @@ use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::stamp::StampName;
-use pyxis_http::openapi::Time;
+use pyxis_http::openapi::{DescribedRouter, Time};
 use pyxis_store::score_reviews::ScoreReviewRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use super::changes::{self, Reader, ScoreChange};
 use super::ingest::read_object;
@@ -28,6 +29,10 @@ use crate::service::stamps::{StampLine, StampStatus};
 use crate::state::State;
 use crate::values::{Address, Amount, ScoreReviewStateName, StampStatusName};
 use crate::widget::WidgetPage;
+
+pub(super) fn described() -> DescribedRouter<State> {
+    DescribedRouter::default().routes(routes!(check_own_score)).routes(routes!(request_review))
+}
 
 /// Changes that are shown.
 const MOST_CHANGES: usize = 10;
@@ -126,7 +131,7 @@ struct SuggestedStamp {
     /// Name of the platform that it is about; null if the catalogue lacks the Stamp.
     #[schema(required)]
     platform: Option<String>,
-    /// How to start there; may be empty.
+    /// Prompt for a person who starts there; may be empty.
     how: String,
 }
 

@@ -55,8 +55,6 @@ pub(super) fn described() -> DescribedRouter<State> {
         .routes(routes!(start_sign_in))
         .routes(routes!(open_session, end_session))
         .routes(routes!(show_own_score, sign_own_score))
-        .routes(routes!(super::self_check::check_own_score))
-        .routes(routes!(super::self_check::request_review))
         .schema::<WidgetRefusal>()
 }
 

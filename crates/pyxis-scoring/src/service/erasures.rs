@@ -32,7 +32,7 @@ struct RewrittenChunk {
     transfers: usize,
 }
 
-/// What was found before the transaction, so that it stays short.
+/// Findings from before the transaction, so that it stays short.
 #[derive(Default)]
 struct Findings {
     deliveries: Vec<DeliveryId>,

@@ -8,7 +8,7 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, compute, weights_for};
 use pyxis_core::stamp::Nullifier;
-use pyxis_store::scorers::{self, Terms};
+use pyxis_store::scorers::Terms;
 use pyxis_store::{Store, addresses, claims, nullifier_sets, scorer_changes, stamps};
 
 use super::scorers::{ScheduledChange, check_weights};
@@ -74,7 +74,7 @@ pub async fn preview(
     proposal: Proposal,
     now: UnixMillis,
 ) -> Result<Preview> {
-    let before = scorers::read_terms_at(store, workspace, id, now).await?;
+    let before = scorer_changes::read_terms_at(store, workspace, id, now).await?;
     let before = before.ok_or(Error::not_found("scorer"))?;
     if let Some(weights) = &proposal.weights {
         check_weights(weights)?;

@@ -5,13 +5,14 @@ use std::time::Duration;
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ScorerChangeId, ScorerId};
+use pyxis_core::score::Weights;
 use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::scorer_changes::{self, ScorerChangeRow};
 use serde_json::json;
 
-use super::scorers::ScorerPatch;
 use super::{Error, Result};
 use crate::terms_in_force;
 
@@ -19,6 +20,21 @@ use crate::terms_in_force;
 const MAX_NOTICE: Duration = Duration::from_hours(366 * 24);
 /// Maximum number of changes that wait at once, for each scorer.
 const MAX_WAITING: usize = 20;
+
+/// Changes to a scorer; `None` leaves a field unchanged.
+#[derive(Clone, Debug, Default)]
+pub struct ScorerPatch {
+    pub name: Option<String>,
+    pub threshold: Option<Decimal>,
+    /// The complete new weights.
+    pub weights: Option<Weights>,
+    /// True if credentials issued before keep a weight that this lowers, until they expire.
+    pub keep_until_expiry: bool,
+    /// First moment of the threshold and weights; `None`: now.
+    pub effective_from: Option<UnixMillis>,
+    /// The revision that was read. Required with a threshold or weights, and must still be current.
+    pub revision: Option<i64>,
+}
 
 /// Checks the moment of a change, and that it has something to keep.
 pub(super) fn check_moment(patch: &ScorerPatch, now: UnixMillis) -> Result<()> {

@@ -22,6 +22,7 @@ use crate::scoring_db::ScoringDb;
 use crate::state::State;
 use crate::terms_in_force;
 
+pub use super::scorer_changes::ScorerPatch;
 pub use pyxis_store::scorer_changes::ScorerChangeRow as ScheduledChange;
 
 /// Maximum number of Stamps that a scorer weighs.
@@ -50,21 +51,6 @@ pub struct ScorerInput {
     pub threshold: Option<Decimal>,
     /// Each Stamp's weight; `None`: as published.
     pub weights: Option<Weights>,
-}
-
-/// Changes to a scorer; `None` leaves a field unchanged.
-#[derive(Clone, Debug, Default)]
-pub struct ScorerPatch {
-    pub name: Option<String>,
-    pub threshold: Option<Decimal>,
-    /// The complete new weights.
-    pub weights: Option<Weights>,
-    /// True if credentials issued before keep a weight that this lowers, until they expire.
-    pub keep_until_expiry: bool,
-    /// First moment of the threshold and weights; `None`: now.
-    pub effective_from: Option<UnixMillis>,
-    /// The revision that was read. Required with a threshold or weights, and must still be current.
-    pub revision: Option<i64>,
 }
 
 /// Progress of a scorer's stored scores.

@@ -47,7 +47,7 @@ pub struct WeighedStamp {
     pub weight: Decimal,
 }
 
-/// What a holder sees.
+/// Explanation of a score for its holder.
 #[derive(Clone, Debug)]
 pub struct SelfCheck {
     pub threshold: Decimal,
@@ -85,7 +85,7 @@ pub async fn open_page(state: &State, scorer: ScorerId) -> Result<Option<OpenPag
     Ok(Some(OpenPage { name: row.name, threshold: terms.threshold, stamps }))
 }
 
-/// What the holder of an address sees. Nothing is written.
+/// Explains the score of an address to its holder. Nothing is written.
 pub(crate) async fn check(state: &State, place: ScoreKey) -> Result<SelfCheck> {
     let ScoreKey { workspace, scorer, address } = place;
     let found = stamps::show(&state.store, workspace, Some(scorer), address, state.now()).await?;

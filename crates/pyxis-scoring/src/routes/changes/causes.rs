@@ -85,7 +85,7 @@ pub(super) enum CauseKind {
 
 /// Why a score changed.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Cause {
+pub(super) struct ChangeCause {
     cause: CauseKind,
     /// Name of the Stamp.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub(super) struct Cause {
     after: Option<Decimal>,
 }
 
-impl Cause {
+impl ChangeCause {
     const fn of(cause: CauseKind) -> Self {
         Self { cause, stamp: None, at: None, before: None, after: None }
     }
@@ -124,18 +124,18 @@ impl Cause {
 }
 
 /// Every difference that moved the score or its result, by Stamp. The threshold comes last.
-pub(super) fn causes(before: &HistoricScore, after: &HistoricScore, kept: &[KeptWeight]) -> Vec<Cause> {
+pub(super) fn causes(before: &HistoricScore, after: &HistoricScore, kept: &[KeptWeight]) -> Vec<ChangeCause> {
     let (old, new) = (&before.record, &after.record);
     let mut names: Vec<&String> = old.stamps.keys().chain(new.stamps.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let stamp = |name: &String| of_stamp(name, (old.stamps.get(name), new.stamps.get(name)), kept, after.at);
-    let mut found: Vec<Cause> = names.into_iter().filter_map(stamp).collect();
+    let mut found: Vec<ChangeCause> = names.into_iter().filter_map(stamp).collect();
     if old.threshold != new.threshold {
-        found.push(Cause {
+        found.push(ChangeCause {
             before: Some(old.threshold),
             after: Some(new.threshold),
-            ..Cause::of(CauseKind::ThresholdChanged)
+            ..ChangeCause::of(CauseKind::ThresholdChanged)
         });
     }
     found
@@ -146,7 +146,7 @@ fn of_stamp(
     (old, new): (Option<&Entry>, Option<&Entry>),
     kept: &[KeptWeight],
     now: UnixMillis,
-) -> Option<Cause> {
+) -> Option<ChangeCause> {
     let was_kept =
         |old: &Entry| kept.iter().any(|one| one.provider.as_str() == name && one.weight == old.score);
     let expired =
@@ -169,11 +169,11 @@ fn of_stamp(
             _ => return None,
         },
     };
-    Some(Cause {
+    Some(ChangeCause {
         stamp: Some(name.to_owned()),
         at: at.cloned(),
         before: old.map(|entry| entry.score),
         after: new.map(|entry| entry.score),
-        ..Cause::of(kind)
+        ..ChangeCause::of(kind)
     })
 }

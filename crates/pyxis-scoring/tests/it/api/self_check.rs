@@ -1,4 +1,4 @@
-//! What a holder sees on the self-check page (`docs/guides/let-holders-check-their-score.md`).
+//! The score as its holder sees it on the self-check page (`docs/guides/let-holders-check-their-score.md`).
 
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
