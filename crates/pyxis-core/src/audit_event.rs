@@ -199,6 +199,16 @@ audit_events! {
         IssuerRemoved = "issuer.removed" was "issuer.remove", "Issuer removed", "An issuer of Stamps was removed.";
         StampRevoked = "stamp.revoked" was "stamp.revoke", "Stamp revoked",
             "A verifiable credential was revoked.";
+        AddressErased = "address.erased", "Address erased",
+            "Everything stored about an address was erased. The record names it only by a keyed hash.";
+        ScorerChangeScheduled = "scorer.change_scheduled", "Change scheduled",
+            "New weights or a new threshold were set for a later moment.";
+        ScorerChangeWithdrawn = "scorer.change_withdrawn", "Change withdrawn",
+            "A scheduled change of weights or threshold was withdrawn.";
+        ScoreReviewGranted = "score_review.granted", "Review granted",
+            "A review of a score was decided in favor of the holder.";
+        ScoreReviewDeclined = "score_review.declined", "Review declined",
+            "A review of a score was decided against the holder.";
         CatalogueReplaced = "catalogue.replaced" was "catalogue.replace", "Catalogue changed",
             "The catalogue of Stamps was replaced.";
         ScoreKeyRotated = "score_key.rotated", "Score key replaced", "A new key signs scores.";

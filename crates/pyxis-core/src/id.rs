@@ -120,6 +120,18 @@ ordered_id!(
     ScoreJobId
 );
 ordered_id!(
+    /// A receipt of an erased address.
+    ErasureId
+);
+ordered_id!(
+    /// A review of a score.
+    ScoreReviewId
+);
+ordered_id!(
+    /// New terms of a scorer, from a moment on.
+    ScorerChangeId
+);
+ordered_id!(
     /// A personal access token.
     AccessTokenId
 );

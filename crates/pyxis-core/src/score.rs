@@ -1,6 +1,7 @@
 //! Scores: a pure function of Stamps, claims, weights, threshold and time
 //! (`docs/reference/behavior/scoring.md#scores`).
 
+mod kept;
 mod record;
 mod stored;
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+pub use kept::{KeptWeight, kept_after, weights_for};
 pub use record::ScoreRecord;
 pub use stored::{DamagedRecord, stored_to_json};
 

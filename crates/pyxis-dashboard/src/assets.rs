@@ -36,14 +36,18 @@ pub struct Asset {
 
 impl Asset {
     fn new(name: &str, extension: &str, bytes: &'static [u8]) -> Self {
-        let digest = hex(&Sha256::digest(bytes));
+        Self::of(name, extension, Bytes::from_static(bytes))
+    }
+
+    fn of(name: &str, extension: &str, bytes: Bytes) -> Self {
+        let digest = hex(&Sha256::digest(&bytes));
         let content_type = match extension {
             "css" => "text/css; charset=utf-8",
             "js" => "text/javascript; charset=utf-8",
             _ => "image/svg+xml",
         };
         let url = format!("/static/{name}.{}.{extension}", &digest[..16]);
-        Self { url, content_type, bytes: Bytes::from_static(bytes) }
+        Self { url, content_type, bytes }
     }
 }
 
@@ -66,6 +70,8 @@ pub struct Assets {
     pub passkey: Asset,
     /// On the notifications page: subscribes the browser.
     pub push: Asset,
+    /// On the self-check page: signs in with a wallet and shows the score.
+    pub check: Asset,
     /// The icon sprite.
     pub icons: Asset,
     /// The icon in the browser tab.
@@ -82,6 +88,11 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     weights: Asset::new("weights", "js", include_bytes!("../assets/weights.js")),
     passkey: Asset::new("passkey", "js", include_bytes!("../assets/passkey.js")),
     push: Asset::new("push", "js", include_bytes!("../assets/push.js")),
+    check: Asset::of(
+        "check",
+        "js",
+        [pyxis_scoring::widget::WALLETS, include_str!("../assets/check.js")].concat().into(),
+    ),
     icons: Asset::new("icons", "svg", include_bytes!("../assets/icons.svg")),
     mark: Asset::new("mark", "svg", include_bytes!("../assets/mark.svg")),
 });
@@ -89,8 +100,9 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 impl Assets {
     /// The file whose URL ends in `/static/{file}`, in this build's spelling only.
     pub fn find(&self, file: &str) -> Option<&Asset> {
-        let Self { style, enhance, inbox, approval, connect, weights, passkey, push, icons, mark } = self;
-        [style, enhance, inbox, approval, connect, weights, passkey, push, icons, mark]
+        let Self { style, enhance, inbox, approval, connect, weights, passkey, push, check, icons, mark } =
+            self;
+        [style, enhance, inbox, approval, connect, weights, passkey, push, check, icons, mark]
             .into_iter()
             .find(|asset| asset.url.strip_prefix("/static/") == Some(file))
     }
@@ -133,8 +145,8 @@ mod tests {
 
     #[test]
     fn no_script_writes_html() {
-        let Assets { enhance, inbox, approval, connect, weights, passkey, push, .. } = &*ASSETS;
-        for script in [enhance, inbox, approval, connect, weights, passkey, push] {
+        let Assets { enhance, inbox, approval, connect, weights, passkey, push, check, .. } = &*ASSETS;
+        for script in [enhance, inbox, approval, connect, weights, passkey, push, check] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
             for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]
             {

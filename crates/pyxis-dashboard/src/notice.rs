@@ -126,9 +126,12 @@ notices! {
     JobRuns = "job-runs", false, "Not removed: the job has not ended. Cancel it first.";
     JobRemoved = "job-gone", true, "Job removed, with its results.";
     ScorerAdded = "scorer-new", true, "Scorer added. Programs refer to it by its ID.";
+    ScorerChangeWithdrawn = "change-withdrawn", true, "Change withdrawn. Weights and threshold stay as they are.";
     RescoreStarted = "rescore-started", true, "Recomputing outdated scores. Reload the page to see the progress.";
     NothingToRescore = "nothing-to-rescore", true, "All stored scores are up to date.";
     ScorerSaved = "scorer-saved", true, "Scorer saved. Each score is recomputed when it is next requested.";
+    ReviewGranted = "review-granted", true, "Review granted. The holder sees the reason.";
+    ReviewDeclined = "review-declined", true, "Review declined. The holder sees the reason.";
     ScorerRemoved = "scorer-gone", true, "Scorer removed, with its scores and their history.";
     KeySaved = "api-key-saved", true, "Saved. It applies from the next request.";
     KeyRevoked = "api-key-gone", true, "Key revoked. It no longer works.";

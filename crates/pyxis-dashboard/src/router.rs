@@ -7,8 +7,8 @@ use axum::routing::{get, post};
 use crate::pages::{
     account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import,
     credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
-    passkey_sign_in, password, people, policies, population, publishable_keys, score_jobs, scorers, settings,
-    sign_in, staged, usage, verification, voting_strategy, webhooks,
+    passkey_sign_in, password, people, policies, population, publishable_keys, reviews, score_jobs, scorers,
+    self_check, settings, sign_in, staged, usage, verification, voting_strategy, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -149,11 +149,13 @@ fn record() -> Router<State> {
 
 fn scoring() -> Router<State> {
     Router::new()
+        .route("/check/{scorer}", get(self_check::page))
         .route("/app/scorers", get(scorers::list).post(scorers::add))
         .route("/app/new/scorer", get(scorers::new))
         .route("/app/scorers/{id}", get(scorers::show).post(scorers::save))
         .route("/app/scorers/{id}/preview", post(scorers::try_out))
         .route("/app/scorers/{id}/rescore", post(scorers::rescore))
+        .route("/app/scorers/{id}/withdraw-change", post(scorers::withdraw_change))
         .route("/app/scorers/{id}/remove", post(scorers::remove))
         .route("/app/scorers/{id}/population", get(population::show))
         .route("/app/scorers/{id}/population/export", get(population::export))
@@ -167,6 +169,9 @@ fn scoring() -> Router<State> {
         .route("/app/score-jobs/{id}/retry", post(score_jobs::retry))
         .route("/app/score-jobs/{id}/remove", post(score_jobs::remove))
         .route("/app/score-jobs/{id}/export", get(score_jobs::export))
+        .route("/app/reviews", get(reviews::list))
+        .route("/app/reviews/{id}", get(reviews::show))
+        .route("/app/reviews/{id}/decide", post(reviews::decide))
         .route("/app/api-keys", get(api_keys::list).post(api_keys::add))
         .route("/app/new/api-key", get(api_keys::new))
         .route("/app/new/publishable-key", get(publishable_keys::new))

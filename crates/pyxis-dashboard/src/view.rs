@@ -23,10 +23,12 @@ pub mod notifications;
 pub mod people;
 pub mod policies;
 pub mod population;
+pub mod reviews;
 pub mod routes;
 pub mod score_jobs;
 pub mod scorers;
 mod search;
+pub mod self_check;
 pub mod settings;
 pub mod sign_in;
 pub mod staged;
@@ -99,6 +101,8 @@ pub enum Section {
     Account,
     /// Scorers and their weights.
     Scorers,
+    /// Reviews of scores.
+    Reviews,
     /// Jobs that score many addresses.
     ScoreJobs,
     /// API keys of the scoring surface.

@@ -46,6 +46,30 @@ pub fn decode(bytes: &[u8], into: &mut Builder) -> Result<(), Error> {
     read(bytes, into).ok_or_else(|| Error::unreadable("stored activity", "it is damaged"))
 }
 
+/// The output of [`encode`] without an address, and the number of its transfers and facts that this leaves out. `None`
+/// if the address does not occur.
+pub fn without(bytes: &[u8], address: EvmAddress) -> Result<Option<(Vec<u8>, usize)>, Error> {
+    if !bytes.windows(20).any(|window| window == address.0) {
+        return Ok(None);
+    }
+    let mut before = Builder::default();
+    decode(bytes, &mut before)?;
+    let Some(gone) = before.addresses().iter().position(|one| *one == address) else { return Ok(None) };
+    let gone = u32::try_from(gone).unwrap_or(u32::MAX);
+    let mut after = Builder::default();
+    for transfer in before.transfers().iter().filter(|one| one.from != gone && one.to != gone) {
+        let [from, to] = [transfer.from, transfer.to].map(|node| before.addresses()[node as usize]);
+        let (from, to) = (after.node(from), after.node(to));
+        after.add(Transfer { from, to, ..*transfer });
+    }
+    let mut facts: Vec<_> = before.facts().iter().filter(|(node, _)| **node != gone).collect();
+    facts.sort_unstable_by_key(|(node, _)| **node);
+    for (node, facts) in facts {
+        after.add_facts(before.addresses()[*node as usize], *facts);
+    }
+    Ok(Some((encode(&after), before.len() - after.len())))
+}
+
 fn read(bytes: &[u8], into: &mut Builder) -> Option<()> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (lengths, rest) = rest.split_at_checked(12)?;
@@ -102,6 +126,22 @@ mod tests {
         decode(&encode(&filled()), &mut again).unwrap();
         assert_eq!(encode(&again), encode(&filled()));
         assert_eq!((again.len(), again.addresses().len()), (4, 3));
+    }
+
+    #[test]
+    fn an_address_leaves_a_chunk_with_its_transfers_and_facts_and_nothing_else_changes() {
+        let bytes = encode(&filled());
+        assert_eq!(without(&bytes, EvmAddress([9; 20])).unwrap(), None);
+        let (rest, removed) = without(&bytes, EvmAddress([3; 20])).unwrap().unwrap();
+        assert_eq!(removed, 1);
+        let mut read = Builder::default();
+        decode(&rest, &mut read).unwrap();
+        assert_eq!((read.transfers(), read.addresses().len()), (filled().transfers(), 2));
+        let (rest, removed) = without(&bytes, EvmAddress([1; 20])).unwrap().unwrap();
+        assert_eq!(removed, 3);
+        let mut read = Builder::default();
+        decode(&rest, &mut read).unwrap();
+        assert_eq!((read.addresses(), read.facts().len()), (&[EvmAddress([3; 20])][..], 1));
     }
 
     #[test]

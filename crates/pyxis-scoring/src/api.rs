@@ -5,6 +5,7 @@
 mod allow_lists;
 mod api_keys;
 mod catalogue;
+mod erasures;
 mod history_requests;
 mod issuers;
 mod models;
@@ -14,6 +15,8 @@ pub(crate) mod problems;
 mod score_jobs;
 mod score_keys;
 mod score_lists;
+mod score_reviews;
+mod scorer_changes;
 mod scorers;
 mod stamp_keys;
 mod stamp_signing;
@@ -31,6 +34,7 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(scorers::list, scorers::create))
         .routes(routes!(scorers::show, scorers::update, scorers::remove))
         .routes(routes!(scorers::preview))
+        .routes(routes!(scorer_changes::withdraw))
         .routes(routes!(scorers::progress, scorers::rescore))
         .routes(routes!(score_lists::show))
         .routes(routes!(population::list))
@@ -42,6 +46,9 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(score_jobs::cancel))
         .routes(routes!(score_jobs::retry))
         .routes(routes!(score_jobs::result))
+        .routes(routes!(score_reviews::list))
+        .routes(routes!(score_reviews::show))
+        .routes(routes!(score_reviews::decide))
         .routes(routes!(score_keys::list))
         .routes(routes!(score_keys::rotate))
         .routes(routes!(api_keys::list, api_keys::create))
@@ -60,6 +67,8 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(allow_lists::remove))
         .routes(routes!(onchain_stamps::list, onchain_stamps::create))
         .routes(routes!(onchain_stamps::show, onchain_stamps::remove))
+        .routes(routes!(erasures::erase))
+        .routes(routes!(erasures::list))
         .routes(routes!(catalogue::show, catalogue::replace, catalogue::reset))
         .routes(routes!(models::show))
         .routes(routes!(models::groups))

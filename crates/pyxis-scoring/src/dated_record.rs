@@ -1,4 +1,5 @@
-//! Score records as they stood at a later moment: without the Stamps that had expired by then.
+//! Score records as they stood at a later moment: without the Stamps that had expired by then, and with the terms that
+//! were scheduled for then.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::error::BoxError;
+use crate::scheduled_terms::ScheduledTerms;
 
 /// Members of a record that decide, with what changes in time.
 #[derive(Deserialize)]
@@ -17,6 +19,7 @@ pub(crate) struct DatedRecord {
     score: Decimal,
     threshold: Decimal,
     passing_score: bool,
+    last_score_timestamp: String,
     error: Option<IgnoredAny>,
     stamps: BTreeMap<String, DatedStamp>,
 }
@@ -24,6 +27,7 @@ pub(crate) struct DatedRecord {
 #[derive(Deserialize)]
 struct DatedStamp {
     score: Decimal,
+    dedup: bool,
     expiration_date: String,
 }
 
@@ -31,7 +35,7 @@ struct DatedStamp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DatedScore {
     pub(crate) score: Decimal,
-    /// True if the score reaches the record's own threshold.
+    /// True if the score reaches the scorer's threshold.
     pub(crate) passes: bool,
     /// True if there is a Stamp.
     pub(crate) has_stamps: bool,
@@ -56,21 +60,22 @@ impl DatedRecord {
         DatedScore { score, passes: passing_score, has_stamps: !stamps.is_empty(), partial: error.is_some() }
     }
 
-    /// The record at a moment after its own time. `None` if it cannot be read.
-    pub(crate) fn at(&self, moment: UnixMillis) -> Option<DatedScore> {
+    /// The record at a moment after its own time, under the terms of that moment. `None` if it cannot be read.
+    pub(crate) fn at(&self, moment: UnixMillis, terms: &ScheduledTerms) -> Option<DatedScore> {
+        let terms = terms.since(UnixMillis::parse_rfc3339(&self.last_score_timestamp)?);
         let (mut units, mut live) = (0_i64, 0);
-        for stamp in self.stamps.values() {
+        for (name, stamp) in &self.stamps {
             if UnixMillis::parse_rfc3339(&stamp.expiration_date)? > moment {
-                units = units.saturating_add(stamp.score.units());
+                units = units.saturating_add(terms.contribution(name, stamp.score, stamp.dedup).units());
                 live += 1;
             }
         }
-        if live == self.stamps.len() {
+        if live == self.stamps.len() && terms.is_empty() {
             return Some(self.as_computed());
         }
         let score = Decimal::from_units(units);
         let has_stamps = live > 0;
-        let passes = has_stamps && score >= self.threshold;
+        let passes = has_stamps && score >= terms.threshold(self.threshold);
         Some(DatedScore { score, passes, has_stamps, partial: self.error.is_some() })
     }
 }

@@ -5,6 +5,7 @@
 //! once. [`pyxis_core::score::compute`] defines a score; this module supplies its inputs and stores its result.
 
 mod batch;
+mod erase;
 mod ingest;
 mod live;
 mod rescore;
@@ -14,28 +15,29 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::score::{Input, ScoreRecord, ScoreResult, Stamp, Weights, compute, stored_to_json};
+use pyxis_core::score::{
+    Input, ScoreRecord, ScoreResult, Stamp, Weights, compute, stored_to_json, weights_for,
+};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::scorers::Terms;
 use pyxis_store::scores::NewScore;
-use pyxis_store::{Store, Tx, addresses, claims, score_history, scorers, scores, stamps};
+use pyxis_store::{Store, Tx, addresses, claims, score_history, scorer_changes, scores, stamps};
 
 use live::Live;
 
+pub(crate) use crate::conflicts::{ATTEMPTS, retry_on_conflict};
 use crate::error::{Error, Result};
 use crate::scoring_db::{PreviousScore, ScoringDb};
 
 pub use crate::scoring_db::ScoreKey;
 pub use batch::{Batch, ingest_many};
+pub(crate) use erase::erase_in;
 pub(crate) use ingest::ingest_one;
 pub use ingest::{IngestOutcome, ingest, remove};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
 pub use revoke::{Revocation, revoke};
-
-/// Attempts before a transaction that keeps conflicting with others is given up.
-pub(crate) const ATTEMPTS: usize = 8;
 
 /// Computes and stores a score, unless another transaction did so meanwhile, and returns its record as JSON. `None`:
 /// the address never had a Stamp, and nothing is stored for it. With `answer`, the score is about to be answered and
@@ -66,22 +68,6 @@ pub async fn score(
         Ok(record.map(Some))
     })
     .await
-}
-
-/// The result of the first attempt that conflicts with no other transaction. An attempt reports a conflict with `None`
-/// or [`Error::Busy`]; its work is then rolled back.
-pub(crate) async fn retry_on_conflict<T, W>(attempt: impl Fn() -> W) -> Result<T>
-where
-    W: Future<Output = Result<Option<T>>>,
-{
-    for _ in 0..ATTEMPTS {
-        match attempt().await {
-            Ok(Some(done)) => return Ok(done),
-            Ok(None) | Err(Error::Busy) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(Error::Busy)
 }
 
 /// Locks the sets of the given nullifiers and lists, and merges each list into one set. `None`: another transaction
@@ -121,13 +107,15 @@ pub fn score_without_stamps(address: EvmAddress, threshold: Decimal, now: UnixMi
 }
 
 /// Computes the score that would be stored and the Stamps behind it. Stores nothing.
-pub async fn preview(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
+pub async fn preview(books: &ScoringDb, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
+    let store: &Store = books;
     let live = Live::read(store, place.workspace, place.address, now).await?;
     let sets = nullifier_sets::read(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
     let Live { stamps, .. } = live.with_set_names(&sets);
     let wanted: Vec<Nullifier> = nullifiers(&stamps).cloned().collect();
-    let held = claims::list_for(store, place.workspace, place.scorer, &wanted).await?;
-    let terms = terms(store.clone(), place).await?;
+    let mut held = claims::list_for(store, place.workspace, place.scorer, &wanted).await?;
+    erase::count_as_own(books, place, &mut held);
+    let terms = terms(store, place, now).await?;
     let settled = compute_score(place.address, &stamps, &held, &terms, now);
     Ok((terms, settled))
 }
@@ -143,12 +131,13 @@ async fn settle_in(
     answer: bool,
 ) -> Result<Option<String>> {
     let ScoreKey { workspace, scorer, address } = place;
-    let terms = scorers::terms(&mut *tx, workspace, scorer).await?.ok_or(Error::NoScorer)?;
+    let terms = scorer_changes::terms_at(&mut *tx, workspace, scorer, now).await?.ok_or(Error::NoScorer)?;
     // A later claimant finds this score by them. Most are noted already; those of imported Stamps and of manually
     // repaired rows are not.
     stamps::note_nullifiers(tx, workspace, live.numbered()).await?;
     let wanted: Vec<Nullifier> = nullifiers(&live.stamps).cloned().collect();
     let held = claims::list_for(&mut *tx, workspace, scorer, &wanted).await?;
+    let Some(held) = erase::taken_back(books, tx, place, held).await? else { return Ok(None) };
     let settled = compute_score(address, &live.stamps, &held, &terms, now);
     if !claims::claim_or_extend(tx, workspace, scorer, now, &settled.claims).await? {
         return Ok(None);
@@ -189,8 +178,8 @@ async fn mark_others(tx: &mut Tx, place: ScoreKey, names: &[Nullifier]) -> Resul
     Ok(scores::mark_stale(tx, workspace, scorer, &others).await?)
 }
 
-async fn terms(store: Store, place: ScoreKey) -> Result<Terms> {
-    scorers::terms(&store, place.workspace, place.scorer).await?.ok_or(Error::NoScorer)
+async fn terms(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<Terms> {
+    scorer_changes::read_terms_at(store, place.workspace, place.scorer, now).await?.ok_or(Error::NoScorer)
 }
 
 fn nullifiers(stamps: &[Stamp]) -> impl Iterator<Item = &Nullifier> {
@@ -204,7 +193,8 @@ fn compute_score(
     terms: &Terms,
     now: UnixMillis,
 ) -> ScoreResult {
-    let Terms { weights, threshold, .. } = terms;
+    let Terms { weights, threshold, kept, .. } = terms;
+    let weights = &weights_for(weights, kept, stamps);
     compute(&Input { address, stamps, claims, weights, threshold: *threshold, now })
 }
 

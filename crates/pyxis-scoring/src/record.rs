@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::decimal::Decimal;
 use pyxis_core::score::stored_to_json;
 use serde::{Deserialize, Serialize};
+
+use crate::scheduled_terms::ScheduledTerms;
 
 /// Members of a score record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +39,24 @@ impl Record {
     /// Reads the stored record of an address. `None` if it is damaged.
     pub(crate) fn from_stored(address: EvmAddress, stored: String) -> Option<Self> {
         Self::from_json(&stored_to_json(address, stored).ok()?)
+    }
+
+    /// The record under the terms of a later moment. `None` if it is damaged.
+    pub(crate) fn with_terms(mut self, terms: &ScheduledTerms) -> Option<Self> {
+        let terms = terms.since(UnixMillis::parse_rfc3339(&self.last_score_timestamp)?);
+        if terms.is_empty() {
+            return Some(self);
+        }
+        let mut score = Decimal::ZERO;
+        for (name, stamp) in &mut self.stamps {
+            let contribution = terms.contribution(name, stamp.score.parse().ok()?, stamp.dedup);
+            stamp.score = contribution.to_string();
+            score = score + contribution;
+        }
+        let threshold = terms.threshold(self.threshold.parse().ok()?);
+        self.passing_score = !self.stamps.is_empty() && score >= threshold;
+        (self.score, self.threshold) = (score.to_string(), threshold.to_string());
+        Some(self)
     }
 
     /// True if the score passes at a moment, without the Stamps that had expired. `None` if the record is damaged.

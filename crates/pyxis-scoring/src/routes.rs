@@ -1,6 +1,7 @@
 //! Endpoints (`docs/reference/behavior/scoring.md#endpoints`).
 
 mod catalogue;
+mod changes;
 mod explain;
 mod history;
 mod ingest;
@@ -12,6 +13,7 @@ mod parameters;
 mod responses;
 mod score;
 mod scores;
+mod self_check;
 mod shared;
 mod signed;
 mod stamps;
@@ -64,6 +66,7 @@ fn describe_routes(with_earlier: bool) -> Described {
         scores: DescribedRouter::default().routes(routes!(score::get_score, signed::sign_score)),
         stamps: DescribedRouter::default()
             .routes(routes!(history::get_history))
+            .routes(routes!(changes::get_changes))
             .routes(routes!(catalogue::get_catalogue))
             .merge(earlier_stamps),
         posted: DescribedRouter::default()
@@ -79,7 +82,7 @@ fn describe_routes(with_earlier: bool) -> Described {
         keys: DescribedRouter::default()
             .routes(routes!(well_known::get_jwks))
             .routes(routes!(well_known::get_score_keys)),
-        widget: widget::describe_routes(),
+        widget: widget::describe_routes().merge(self_check::described()),
     }
 }
 

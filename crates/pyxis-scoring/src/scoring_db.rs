@@ -5,11 +5,13 @@ use std::sync::Arc;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
-use pyxis_core::id::{ScorerId, WebhookId, WorkspaceId};
+use pyxis_core::id::{DeliveryId, ScorerId, WebhookId, WorkspaceId};
 use pyxis_core::score::{ScoreResult, stored_to_json};
 use pyxis_core::webhook::{ScoreChanged, WebhookEvent};
+use pyxis_store::cipher::Sealed;
+use pyxis_store::erasures::AddressHash;
 use pyxis_store::outbox::{self, Message, Outbox};
-use pyxis_store::{Store, Tx, scores};
+use pyxis_store::{Store, Tx, deliveries, scores};
 use serde::Deserialize;
 
 use crate::error::Result;
@@ -35,6 +37,26 @@ impl ScoringDb {
 
     pub(crate) fn is_open_to_votes(&self, scorer: ScorerId) -> bool {
         self.open_to_votes.contains(&scorer)
+    }
+
+    /// Hash that stands for an erased address.
+    pub(crate) fn hash_of(&self, workspace: WorkspaceId, address: EvmAddress) -> AddressHash {
+        AddressHash::of(self.outbox.keyring(), workspace, address)
+    }
+
+    /// The address that a `score.changed` event is about; `None` if its body cannot be read.
+    pub(crate) fn address_in(
+        &self,
+        workspace: WorkspaceId,
+        id: DeliveryId,
+        body: &Sealed,
+    ) -> Option<EvmAddress> {
+        #[derive(Deserialize)]
+        struct About {
+            address: EvmAddress,
+        }
+        let opened = self.outbox.keyring().open(&deliveries::body_aad(workspace, id), body).ok()?;
+        serde_json::from_slice(opened.expose()).ok().map(|About { address }| address)
     }
 }
 

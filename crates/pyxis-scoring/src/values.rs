@@ -46,7 +46,8 @@ pyxis_http::value_schemas! {
     pub(crate) AnyObject = ObjectBuilder::new();
     pub(crate) EntryErrorCode = text_enum([INVALID_ADDRESS]);
     pub(crate) SurfaceName = text_enum(["stamps", "models"]);
-    pub(crate) StampStatusName = text_enum(["counts", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
+    pub(crate) StampStatusName = text_enum(["counts", "keeps_weight", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
+    pub(crate) ScoreReviewStateName = text_enum(["open", "granted", "declined"]);
     pub(crate) ScoreKeySchemeName = text_enum(["es256", "eip712"]);
     pub(crate) ScoreKeyStatus = text_enum(["next", "active", "retired", "withdrawn"]);
     pub(crate) ScoreJobStateName = text_enum(["queued", "running", "done", "canceled", "failed"]);

@@ -8,12 +8,14 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_store::scorers::ScorerRow;
-use pyxis_store::{addresses, score_history, scorers, scores};
+use pyxis_store::{addresses, score_history, scores};
 
 use crate::batch_scores::{self, Purpose};
 use crate::dated_record::{DatedRecord, DatedScore};
 use crate::error::{Error, Result};
+use crate::scheduled_terms::ScheduledTerms;
 use crate::state::State;
+use crate::terms_in_force;
 
 /// A voter's score at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,8 @@ impl VoteScores {
 }
 
 /// Reads the scores of voters in a scorer that is open to votes. Without a moment they are the current ones, computed if
-/// necessary. With one they are the last that were computed by then, so the answer about a moment never changes. `None`
-/// if no such scorer is open.
+/// necessary. With one they are the last that were computed by then, under the terms that were scheduled by then, so the
+/// answer about a moment never changes. `None` if no such scorer is open.
 pub async fn scores(
     state: &State,
     scorer: ScorerId,
@@ -67,7 +69,9 @@ pub async fn scores(
     if !state.books.is_open_to_votes(scorer) {
         return Ok(None);
     }
-    let Some(scorer) = scorers::find_anywhere(&state.store, scorer).await? else { return Ok(None) };
+    let Some(scorer) = terms_in_force::find_anywhere(&state.store, scorer, state.now()).await? else {
+        return Ok(None);
+    };
     let mut voters = voters.to_vec();
     voters.sort_unstable();
     voters.dedup();
@@ -96,11 +100,12 @@ async fn recorded(
 ) -> Result<VoteScores> {
     let (store, workspace) = (&state.store, scorer.workspace_id);
     record(state, scorer, voters, moment).await?;
+    let terms = ScheduledTerms::by(store, workspace, scorer.id, moment).await?;
     let mut found = VoteScores::default();
     for (address, stored) in
         score_history::latest_of_many(store, workspace, scorer.id, voters, moment).await?
     {
-        let standing = DatedRecord::of_stored(address, stored).map_err(Error::Internal)?.at(moment);
+        let standing = DatedRecord::of_stored(address, stored).map_err(Error::Internal)?.at(moment, &terms);
         found.add(address, standing.ok_or_else(|| Error::Internal("not a score record".into()))?);
     }
     let mut unscored = voters.to_vec();

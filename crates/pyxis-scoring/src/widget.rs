@@ -11,5 +11,7 @@ mod siwe;
 
 pub(crate) use page::{WidgetPage, page};
 pub(crate) use script::serve as serve_script;
+/// Script that finds the browser's wallets and asks them, for pages of the server itself.
+pub const WALLETS: &str = include_str!("../widget/wallets.js");
 pub use script::{SCRIPT, WidgetScript};
 pub(crate) use sign_in::{SESSION, holder, open_session, sign_out, start};

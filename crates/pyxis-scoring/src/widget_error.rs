@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use pyxis_core::BoxError;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
 
 /// Reasons to refuse a page's request.
@@ -29,6 +30,12 @@ pub enum WidgetError {
     /// Only a node can check a contract's signature.
     #[error("no node of chain {0}")]
     NoNode(u64),
+    #[error("a review is open")]
+    ReviewOpen,
+    #[error("the next review can be asked for later")]
+    ReviewTooSoon(UnixMillis),
+    #[error("too many reviews are open")]
+    ReviewsFull,
     #[error("the node does not answer")]
     Node(#[source] BoxError),
 }
@@ -42,6 +49,7 @@ impl WidgetError {
             | Self::OriginNotAllowed(_)
             | Self::OtherScorer(_) => StatusCode::FORBIDDEN,
             Self::NoSession | Self::Nonce | Self::Signature => StatusCode::UNAUTHORIZED,
+            Self::ReviewOpen | Self::ReviewTooSoon(_) | Self::ReviewsFull => StatusCode::CONFLICT,
             Self::Message(_) | Self::NoNode(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Node(_) => StatusCode::BAD_GATEWAY,
         }
@@ -60,6 +68,9 @@ impl WidgetError {
             Self::Nonce => "nonce_expired",
             Self::Signature => "wrong_signature",
             Self::NoNode(_) => "no_node",
+            Self::ReviewOpen => "review_open",
+            Self::ReviewTooSoon(_) => "review_too_soon",
+            Self::ReviewsFull => "reviews_full",
             Self::Node(_) => "node_unavailable",
         }
     }
@@ -96,6 +107,14 @@ impl WidgetError {
                  is configured for chain {chain}. Switch the wallet to another network, or ask the operator to set \
                  rpc for this chain in PX_NETWORKS."
             ),
+            Self::ReviewOpen => "You already asked for a review. It is not decided yet.".to_owned(),
+            Self::ReviewTooSoon(from) => {
+                format!(
+                    "You asked for a review within the last 24 hours. Ask again from {}.",
+                    from.to_rfc3339()
+                )
+            }
+            Self::ReviewsFull => "Too many reviews wait for a decision. Ask again later.".to_owned(),
             Self::Node(_) => {
                 "The node that checks the contract wallet's signature does not answer. Try again later."
                     .to_owned()

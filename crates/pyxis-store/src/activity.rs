@@ -273,3 +273,29 @@ pub async fn read_run_state(executor: impl Executor) -> Result<Option<String>, S
     let found: Option<(String,)> = executor.optional(sql("SELECT mark FROM activity_state")).await?;
     Ok(found.map(|(mark,)| mark).filter(|mark| !mark.is_empty()))
 }
+
+/// Deletes the stored features of an address, and suspected groups that name it. Returns the number of rows.
+pub async fn forget_address(tx: &mut Tx, address: EvmAddress) -> Result<u64, StoreError> {
+    let wallets = tx.execute(sql("DELETE FROM activity_wallets WHERE address = $1").bind(address)).await?;
+    let parties = tx.execute(sql("DELETE FROM activity_parties WHERE address = $1").bind(address)).await?;
+    let is_member = if tx.is_sqlite() { "instr(members, $2) > 0" } else { "position($2 in members) > 0" };
+    let groups = sql("DELETE FROM suspect_groups WHERE document LIKE $1 OR ").then(is_member);
+    let groups = tx.execute(groups.bind(format!("%{address}%")).bind(address)).await?;
+    Ok(wallets + parties + groups)
+}
+
+/// Replaces the transfers of a chunk, unless they changed since `before` was read. Returns true if they did not.
+pub async fn replace_chunk(
+    tx: &mut Tx,
+    (source, number): (&str, i64),
+    before: Vec<u8>,
+    after: Vec<u8>,
+) -> Result<bool, StoreError> {
+    let query = sql("UPDATE activity_chunks SET data = $1 WHERE source = $2 AND number = $3 AND data = $4");
+    Ok(tx.execute(query.bind(after).bind(source).bind(number).bind(before)).await? == 1)
+}
+
+/// Supersedes a running computation of features, and makes the stored ones outdated.
+pub async fn supersede_run(tx: &mut Tx) -> Result<(), StoreError> {
+    tx.execute(sql("UPDATE activity_state SET run = run + 1, mark = '', world = 0")).await.map(drop)
+}

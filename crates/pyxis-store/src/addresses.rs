@@ -14,12 +14,16 @@ pub async fn ensure(
     address: EvmAddress,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
-    let query = sql("INSERT INTO holders (workspace_id, address, since_at) VALUES ($1, $2, $3) \
-         ON CONFLICT DO NOTHING");
-    if tx.execute(query.bind(workspace).bind(address).bind(now)).await? == 0 {
-        lock(tx, workspace, address).await?;
+    // While this waits for the lock, the address may be erased.
+    for _ in 0..8 {
+        let query = sql("INSERT INTO holders (workspace_id, address, since_at) VALUES ($1, $2, $3) \
+             ON CONFLICT DO NOTHING");
+        let is_new = tx.execute(query.bind(workspace).bind(address).bind(now)).await? == 1;
+        if is_new || lock(tx, workspace, address).await? {
+            return Ok(());
+        }
     }
-    Ok(())
+    Err(StoreError::Aborted)
 }
 
 /// Locks the address until the transaction ends. Returns true if it ever had a Stamp.

@@ -1,6 +1,7 @@
 //! Claims: the owner of each nullifier within a scorer (`docs/reference/behavior/scoring.md#deduplication`). Scorers
 //! do not affect each other. Nullifiers of a set are claimed under its name (`nullifier_sets`).
 
+use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, SigningDigest};
@@ -148,4 +149,50 @@ pub async fn release(
     .bind(held.claim.address)
     .bind(held.claim.digest);
     Ok(executor.execute(query).await? == 1)
+}
+
+/// Nullifiers that an address holds in any scorer of a workspace, including ended claims. Reads all claims.
+pub async fn nullifiers_of(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+) -> Result<Vec<Nullifier>, StoreError> {
+    let query = sql("SELECT DISTINCT nullifier FROM claims WHERE workspace_id = $1 AND address = $2");
+    let found = executor.all(query.bind(workspace).bind(address)).await?;
+    Ok(found.into_iter().map(|(nullifier,)| nullifier).collect())
+}
+
+/// Deletes ended claims of an address and leaves the others to `heir`. Returns how many of each. The sets of their
+/// nullifiers must be locked.
+pub async fn leave_to(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    heir: EvmAddress,
+    now: UnixMillis,
+) -> Result<(u64, u64), StoreError> {
+    let end = sql("DELETE FROM claims WHERE workspace_id = $1 AND address = $2 AND expires_at <= $3");
+    let ended = tx.execute(end.bind(workspace).bind(address).bind(now)).await?;
+    let rename = sql("UPDATE claims SET address = $1 WHERE workspace_id = $2 AND address = $3");
+    let left = tx.execute(rename.bind(heir).bind(workspace).bind(address)).await?;
+    Ok((ended, left))
+}
+
+/// Moves a claim from one holder to another. Returns true if `held` was still current.
+pub async fn hand_over(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    held: &HeldClaim,
+    to: EvmAddress,
+) -> Result<bool, StoreError> {
+    let query =
+        sql("UPDATE claims SET address = $1 WHERE workspace_id = $2 AND scorer_id = $3 AND nullifier = $4 \
+         AND address = $5 AND digest = $6")
+        .bind(to)
+        .bind(workspace)
+        .bind(held.scorer)
+        .bind(&held.claim.nullifier)
+        .bind(held.claim.address)
+        .bind(held.claim.digest);
+    Ok(tx.execute(query).await? == 1)
 }

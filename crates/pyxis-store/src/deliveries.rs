@@ -294,3 +294,27 @@ pub async fn purge(executor: impl Executor, created_before: UnixMillis) -> Resul
     let query = sql("DELETE FROM deliveries WHERE status <> 'pending' AND created_at < $1");
     executor.execute(query.bind(created_before)).await
 }
+
+/// Bodies of an event's deliveries in a workspace, in the order of their ids, after a given one.
+pub async fn bodies_after(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    event: WebhookEvent,
+    after: Option<DeliveryId>,
+    limit: u32,
+) -> Result<Vec<(DeliveryId, Sealed)>, StoreError> {
+    let query = sql("SELECT id, sealed_body FROM deliveries WHERE workspace_id = $1 AND event = $2")
+        .bind(workspace)
+        .bind(event)
+        .push_if(" AND id > ?", after)
+        .then(" ORDER BY id")
+        .limit(limit);
+    executor.all(query).await
+}
+
+/// Deletes deliveries, also those on their way. Returns how many existed.
+pub async fn remove(tx: &mut Tx, workspace: WorkspaceId, ids: &[DeliveryId]) -> Result<u64, StoreError> {
+    let rows: Rows = ids.iter().map(|id| vec![workspace.bind(), id.bind()]).collect();
+    let text = "DELETE FROM deliveries WHERE workspace_id = $1 AND id = $2";
+    tx.execute_each(text.into(), rows).await
+}

@@ -36,6 +36,11 @@ impl Outbox {
         Self { keyring, entropy }
     }
 
+    /// Keys that seal the bodies.
+    pub const fn keyring(&self) -> &Keyring {
+        &self.keyring
+    }
+
     /// Writes a message for each of `endpoints`, due immediately.
     pub async fn write(
         &self,

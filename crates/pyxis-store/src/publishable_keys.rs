@@ -69,15 +69,30 @@ pub async fn find_live(
     let query = sql("SELECT api_keys.id, api_keys.workspace_id, stamps_tier, stamps_limit, scorer_id \
          FROM api_keys JOIN publishable_keys ON publishable_keys.api_key_id = api_keys.id \
          WHERE key_hash = $1 AND revoked_at IS NULL");
-    let found: Option<(ApiKeyId, WorkspaceId, i64, Option<i64>, ScorerId)> =
-        executor.optional(query.bind(key_hash)).await?;
-    Ok(found.map(|(id, workspace, stamps_tier, stamps_limit, scorer)| PublishableHead {
-        id,
-        workspace,
-        stamps_tier,
-        stamps_limit,
-        scorer,
-    }))
+    Ok(executor.optional(query.bind(key_hash)).await?.map(head))
+}
+
+/// The oldest live key of a scorer that lists one of these spellings of an origin.
+pub async fn find_live_of(
+    executor: impl Executor,
+    scorer: ScorerId,
+    spellings: [&str; 2],
+) -> Result<Option<PublishableHead>, StoreError> {
+    let [exact, pattern] = spellings;
+    let query = sql("SELECT api_keys.id, api_keys.workspace_id, stamps_tier, stamps_limit, scorer_id \
+         FROM publishable_origins JOIN publishable_keys ON publishable_keys.api_key_id = publishable_origins.api_key_id \
+         JOIN api_keys ON api_keys.id = publishable_keys.api_key_id \
+         WHERE origin IN ($1, $2) AND scorer_id = $3 AND revoked_at IS NULL \
+         ORDER BY api_keys.created_at, api_keys.id LIMIT 1");
+    let query = query.bind(exact).bind(pattern).bind(scorer);
+    Ok(executor.optional(query).await?.map(head))
+}
+
+/// Columns of a head, in their order.
+type HeadRow = (ApiKeyId, WorkspaceId, i64, Option<i64>, ScorerId);
+
+fn head((id, workspace, stamps_tier, stamps_limit, scorer): HeadRow) -> PublishableHead {
+    PublishableHead { id, workspace, stamps_tier, stamps_limit, scorer }
 }
 
 /// True if the key lists one of these spellings of an origin.

@@ -145,3 +145,20 @@ pub async fn changes_by_day(
     .bind(scorer);
     executor.all(query).await
 }
+
+/// Records of an address computed before a time, newest first, in their stored form.
+pub async fn newest_before(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    address: EvmAddress,
+    before: UnixMillis,
+    limit: u32,
+) -> Result<Vec<(UnixMillis, String)>, StoreError> {
+    let query = sql(concat!(
+        "SELECT computed_at, body FROM score_history WHERE scorer_id = ",
+        own_scorer!(),
+        " AND address = $3 AND computed_at < $4 ORDER BY computed_at DESC"
+    ));
+    executor.all(query.bind(workspace).bind(scorer).bind(address).bind(before).limit(limit)).await
+}

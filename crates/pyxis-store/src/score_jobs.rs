@@ -4,10 +4,12 @@
 //! Each step of that node is conditional on still holding it, so a node that lost the job cannot change it.
 
 mod chunks;
+mod rewrite;
 
 pub use chunks::{
     Chunk, ChunkResult, ChunkTotals, NewChunk, append, commit_chunk, next_pending, remove_chunks, results,
 };
+pub use rewrite::{RewrittenChunk, StoredChunk, interrupt, keys, replace, stored};
 
 use std::time::Duration;
 

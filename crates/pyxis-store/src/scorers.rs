@@ -3,10 +3,10 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights, kept_after};
 use pyxis_core::stamp::StampName;
 
-use crate::db::{Bind, Rows, row, sql};
+use crate::db::{Bind, FromRow, Row, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
@@ -25,9 +25,18 @@ row! {
         revision: i64,
         /// Creation time.
         created_at: UnixMillis,
+        /// Moment of the earliest scheduled change that is not written down yet ([`crate::scorer_changes`]).
+        next_change_at: Option<UnixMillis>,
     }
 }
 pub(crate) use scorer_columns;
+
+impl ScorerRow {
+    /// True if other terms are in force than this row has.
+    pub fn is_due(&self, now: UnixMillis) -> bool {
+        self.next_change_at.is_some_and(|at| at <= now)
+    }
+}
 
 /// The number of scorer $2 if it belongs to workspace $1. Rows of a scorer are found by this number alone. With the
 /// workspace as a second condition, PostgreSQL without statistics may prefer to read all rows of both.
@@ -47,6 +56,25 @@ pub struct Terms {
     pub threshold: Decimal,
     /// Contribution of each Stamp.
     pub weights: Weights,
+    /// Earlier weights that credentials from before a change keep.
+    pub kept: Vec<KeptWeight>,
+}
+
+impl Terms {
+    /// The terms after a change, with the same revision. `None` leaves a part unchanged. With `keeps_from`, credentials
+    /// issued before this moment keep a weight that the change lowers.
+    #[must_use]
+    pub fn changed(
+        self,
+        threshold: Option<Decimal>,
+        weights: Option<Weights>,
+        keeps_from: Option<UnixMillis>,
+    ) -> Self {
+        let threshold = threshold.unwrap_or(self.threshold);
+        let Some(weights) = weights else { return Self { threshold, ..self } };
+        let kept = kept_after(&self.kept, &self.weights, &weights, keeps_from);
+        Self { revision: self.revision, threshold, weights, kept }
+    }
 }
 
 /// Adds a scorer. Returns its number.
@@ -96,21 +124,70 @@ pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec
     executor.all(query.bind(workspace)).await
 }
 
-/// Terms of a scorer, read consistently.
+/// Terms of a scorer, read consistently, without changes that are due and not written down yet.
 pub async fn terms(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: ScorerId,
 ) -> Result<Option<Terms>, StoreError> {
-    type ScorerWeightRow = (i64, Decimal, Option<StampName>, Option<Decimal>);
-    let query =
-        sql("SELECT scorers.revision, scorers.threshold, scorer_weights.provider, scorer_weights.weight \
+    Ok(terms_and_next(executor, workspace, id).await?.map(|(terms, _)| terms))
+}
+
+/// The terms of a scorer with one of its weights.
+struct TermsLine {
+    revision: i64,
+    threshold: Decimal,
+    next_change_at: Option<UnixMillis>,
+    weight: Option<(StampName, Decimal)>,
+    /// Set if the weight is one that older credentials keep.
+    issued_before: Option<UnixMillis>,
+}
+
+impl FromRow for TermsLine {
+    const TABLE: &'static str = "scorers";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        let (revision, threshold) = (row.take("revision")?, row.take("threshold")?);
+        let next_change_at = row.take("next_change_at")?;
+        let provider: Option<StampName> = row.take("provider")?;
+        let weight: Option<Decimal> = row.take("weight")?;
+        let issued_before = row.take("issued_before")?;
+        Ok(Self { revision, threshold, next_change_at, weight: provider.zip(weight), issued_before })
+    }
+}
+
+/// Terms of a scorer, and the moment of the earliest change that is not written down yet.
+pub(crate) async fn terms_and_next(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: ScorerId,
+) -> Result<Option<(Terms, Option<UnixMillis>)>, StoreError> {
+    let query = sql(
+        "SELECT scorers.revision, scorers.threshold, scorers.next_change_at, scorer_weights.provider, \
+         scorer_weights.weight, CAST(NULL AS BIGINT) AS issued_before \
          FROM scorers LEFT JOIN scorer_weights ON scorer_weights.scorer_id = scorers.id \
-         WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0");
-    let lines: Vec<ScorerWeightRow> = executor.all(query.bind(workspace).bind(id)).await?;
-    let head = lines.first().map(|(revision, threshold, ..)| (*revision, *threshold));
-    let weights = lines.into_iter().filter_map(|(_, _, provider, weight)| Some((provider?, weight?)));
-    Ok(head.map(|(revision, threshold)| Terms { revision, threshold, weights: weights.collect() }))
+         WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0 \
+         UNION ALL SELECT scorers.revision, scorers.threshold, scorers.next_change_at, kept_weights.provider, \
+         kept_weights.weight, kept_weights.issued_before \
+         FROM scorers JOIN kept_weights ON kept_weights.scorer_id = scorers.id \
+         WHERE scorers.workspace_id = $1 AND scorers.id = $2 AND scorers.revision > 0",
+    );
+    let lines: Vec<TermsLine> = executor.all(query.bind(workspace).bind(id)).await?;
+    let head = lines.first().map(|line| (line.revision, line.threshold, line.next_change_at));
+    let (mut weights, mut kept) = (Weights::new(), Vec::new());
+    for TermsLine { weight, issued_before, .. } in lines {
+        match (weight, issued_before) {
+            (Some((provider, weight)), None) => drop(weights.insert(provider, weight)),
+            (Some((provider, weight)), Some(issued_before)) => {
+                kept.push(KeptWeight { provider, weight, issued_before });
+            }
+            (None, _) => {}
+        }
+    }
+    kept.sort_unstable_by(|one, other| {
+        (one.issued_before, &one.provider).cmp(&(other.issued_before, &other.provider))
+    });
+    Ok(head.map(|(revision, threshold, next)| (Terms { revision, threshold, weights, kept }, next)))
 }
 
 /// Renames a scorer. Returns true if it exists.
@@ -139,6 +216,7 @@ pub async fn set_terms(
     let forget = sql("DELETE FROM scorer_weights WHERE scorer_id = $1");
     tx.execute(forget.bind(id)).await?;
     insert_weights(tx, workspace, id, &terms.weights).await?;
+    replace_kept(tx, workspace, id, &terms.kept).await?;
     Ok(Some(revision))
 }
 
@@ -208,6 +286,27 @@ async fn insert_weights(
     let rows: Rows = weights.iter().map(row).collect();
     tx.execute_each(
         "INSERT INTO scorer_weights (scorer_id, provider, workspace_id, weight) VALUES ($1, $2, $3, $4)"
+            .into(),
+        rows,
+    )
+    .await?;
+    Ok(())
+}
+
+async fn replace_kept(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    id: ScorerId,
+    kept: &[KeptWeight],
+) -> Result<(), StoreError> {
+    tx.execute(sql("DELETE FROM kept_weights WHERE scorer_id = $1").bind(id)).await?;
+    let row = |KeptWeight { provider, weight, issued_before }: &KeptWeight| {
+        vec![id.bind(), provider.bind(), issued_before.bind(), workspace.bind(), weight.bind()]
+    };
+    let rows: Rows = kept.iter().map(row).collect();
+    tx.execute_each(
+        "INSERT INTO kept_weights (scorer_id, provider, issued_before, workspace_id, weight) \
+         VALUES ($1, $2, $3, $4, $5)"
             .into(),
         rows,
     )

@@ -141,7 +141,8 @@ pub async fn fresh(
         " FROM scores WHERE scorer_id = ",
         own_scorer!(),
         " AND address = $3 AND valid_until > $4 AND stale = $5 \
-         AND revision = (SELECT revision FROM scorers WHERE id = scorer_id)"
+         AND revision = (SELECT revision FROM scorers WHERE id = scorer_id \
+         AND (next_change_at IS NULL OR next_change_at > $4))"
     ));
     executor.optional(query.bind(workspace).bind(scorer).bind(address).bind(now).bind(false)).await
 }

@@ -31,8 +31,8 @@ pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use score_jobs::{CreateJob, Download, ScoreJobCommand};
 pub use scoring::{
-    AddApiKey, ApiKeyCommand, ApiKeyKind, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
-    ScorerCommand, SignStamps, StampKeyCommand, StampsCommand,
+    AddApiKey, AddressCommand, ApiKeyCommand, ApiKeyKind, Import, IssuerCommand, ManageStamps, ScoreCommand,
+    ScoreKeyCommand, ScorerCommand, SignStamps, StampKeyCommand, StampsCommand,
 };
 pub use verification::{
     AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
@@ -223,6 +223,9 @@ pub enum Command {
     /// List and rotate the keys that sign the workspace's own Stamps.
     #[command(subcommand, alias = "stamp-keys")]
     StampKey(StampKeyCommand),
+    /// Erase addresses on request, and show the receipts.
+    #[command(subcommand)]
+    Address(AddressCommand),
     /// Import the wallet activity that models score.
     #[command(subcommand)]
     Activity(ActivityCommand),

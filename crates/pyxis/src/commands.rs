@@ -2,6 +2,7 @@
 
 mod activity;
 mod address_file;
+mod addresses;
 mod agents;
 mod allow_lists;
 mod api_keys;
@@ -136,6 +137,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Scorer(command) => return Box::pin(scorers::run(&global, command)).await,
         Command::Score(command) => return scores::run(&global, command).await,
         Command::ScoreJob(command) => return Box::pin(score_jobs::run(&global, command)).await,
+        Command::Address(command) => return addresses::run(&global, command).await,
         Command::ScoreKey(command) => return score_keys::run(&global, command).await,
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
         Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,

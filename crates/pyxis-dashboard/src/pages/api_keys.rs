@@ -54,7 +54,7 @@ pub(crate) async fn list(
 
 /// The number of a scorer to try.
 async fn first_scorer(scoring: &pyxis_scoring::State, who: &SignedIn) -> Result<String, Error> {
-    let all = scorers::list(&scoring.store, who.person.workspace()).await?;
+    let all = scorers::list(&scoring.store, who.person.workspace(), scoring.now()).await?;
     Ok(all.first().map_or_else(|| "1".to_owned(), |row| row.id.to_string()))
 }
 

@@ -46,7 +46,7 @@ pub(crate) async fn page(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let ExplorerParams { address, scorer } = query;
-    let all = scorers::list(&scoring.store, who.person.workspace()).await?;
+    let all = scorers::list(&scoring.store, who.person.workspace(), scoring.now()).await?;
     let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
     let typed = address.trim();
     let asked = asked.also("address", typed).also("scorer", &scorer);
@@ -163,7 +163,7 @@ fn found(
 /// Sort key: Stamps that could count come before those that no longer do.
 fn rank(line: &StampLine) -> u8 {
     match line.standing {
-        Stands::Counts => 0,
+        Stands::Counts | Stands::KeepsWeight => 0,
         Stands::Deduplicated { .. } => 1,
         Stands::NotYetValid => 2,
         Stands::NoWeight => 3,
@@ -222,9 +222,10 @@ impl StampContext<'_> {
     }
 }
 
-fn stamp_status(stands: Stands) -> StampStatus {
+pub(super) fn stamp_status(stands: Stands) -> StampStatus {
     match stands {
         Stands::Counts => StampStatus::Counts,
+        Stands::KeepsWeight => StampStatus::KeepsWeight,
         Stands::NoWeight => StampStatus::Weightless,
         Stands::Deduplicated { .. } => StampStatus::Deduplicated,
         Stands::Expired => StampStatus::Expired,
@@ -235,6 +236,9 @@ fn stamp_status(stands: Stands) -> StampStatus {
 fn explain_status(line: &StampLine) -> String {
     match line.standing {
         Stands::Counts => "Counts with its full weight.".to_owned(),
+        Stands::KeepsWeight => {
+            format!("Keeps an earlier weight until it expires on {}.", day(line.stamp.expires_at))
+        }
         Stands::NoWeight => "This scorer gives this Stamp no weight.".to_owned(),
         Stands::Deduplicated { holder, until } => {
             let Middle { head, tail, .. } = Middle::new(&holder.to_string(), 12);

@@ -44,7 +44,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Error> {
     let id: ScorerId = id.parse().map_err(|_| Error::NotFound)?;
     let at = query.end_of_day(scoring.now());
-    let scorer = scorers::get(&scoring.store, who.person.workspace(), id).await?;
+    let scorer = scorers::get(&scoring.store, who.person.workspace(), id, scoring.now()).await?;
     let population = Population::load(&scoring, &who.person.actor(), id, at).await?;
     let found = population::summary(&population).await?;
     let chosen = at.map(|_| query.at.trim().to_owned());

@@ -41,7 +41,7 @@ async fn scorer_choices(
     who: &SignedIn,
     chosen: &str,
 ) -> Result<Vec<Choice>, Error> {
-    let all = scorers::list(&scoring.store, who.person.workspace()).await?;
+    let all = scorers::list(&scoring.store, who.person.workspace(), scoring.now()).await?;
     let choice = |row: &pyxis_store::scorers::ScorerRow| {
         let value = row.id.to_string();
         Choice { chosen: value == chosen, label: format!("{} ({value})", row.name), value }

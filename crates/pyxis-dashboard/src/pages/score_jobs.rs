@@ -60,7 +60,7 @@ async fn page(
     let before: Option<ScoreJobId> = before.parse().ok();
     let jobs = score_jobs::list(&scoring.store, workspace, before, score_jobs::PAGE).await?;
     let older = (jobs.len() == score_jobs::PAGE as usize).then(|| jobs.last().map(|job| job.id)).flatten();
-    let scorers = scorers::list(&scoring.store, workspace).await?;
+    let scorers = scorers::list(&scoring.store, workspace, scoring.now()).await?;
     let choice = |row: &ScorerRow| Choice {
         value: row.id.to_string(),
         label: row.name.clone(),

@@ -26,6 +26,8 @@ pub(super) struct Draft {
     /// The revision that the draft is based on.
     pub(super) revision: Option<i64>,
     pub(super) problems: Problems,
+    /// True if holders keep a lowered weight until their Stamp expires.
+    pub(super) keep_until_expiry: bool,
     threshold_typed: String,
     /// Weights as typed, by Stamp.
     typed: BTreeMap<StampName, String>,
@@ -49,6 +51,7 @@ impl Draft {
             weights: scorer.terms.weights.clone(),
             revision: Some(scorer.terms.revision),
             problems: Problems::default(),
+            keep_until_expiry: false,
             threshold_typed: text::plain(scorer.terms.threshold),
             typed: typed.collect(),
             wrong: BTreeSet::new(),
@@ -65,6 +68,7 @@ impl Draft {
             weights: Weights::new(),
             revision: fields.get("revision").parse().ok(),
             problems: Problems::default(),
+            keep_until_expiry: fields.get("keep_until_expiry") == "1",
             threshold_typed,
             typed: BTreeMap::new(),
             wrong: BTreeSet::new(),
@@ -148,6 +152,7 @@ impl Draft {
             threshold: self.threshold_typed.clone(),
             revision: self.revision.map(|revision| revision.to_string()).unwrap_or_default(),
             changed: self.changed(stored, &groups),
+            keep_until_expiry: self.keep_until_expiry,
             platforms: groups,
             extra_name: self.extra.0.clone(),
             extra_weight: self.extra.1.clone(),

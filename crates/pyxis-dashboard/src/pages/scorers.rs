@@ -1,14 +1,17 @@
 //! Scorers: Stamp weights and thresholds.
 
+use std::collections::BTreeSet;
+
 use axum::response::Response;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights};
+use pyxis_core::stamp::StampName;
 use pyxis_scoring::service::preview::{self, Proposal};
 use pyxis_scoring::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
-use pyxis_scoring::service::{Error as Service, catalogue};
+use pyxis_scoring::service::{Error as Service, catalogue, scorer_changes};
 use pyxis_store::lists::{self, ScorerItem, SortKey};
 
 use super::agents::unprocessable;
@@ -22,7 +25,9 @@ use crate::error::html;
 use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
-use crate::view::scorers::{Freshness, NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
+use crate::view::scorers::{
+    Freshness, KeptRow, NewScorerPage, Preview, ScheduledRow, ScorerLine, ScorerPage, ScorersPage,
+};
 use crate::view::{Problems, Timestamp};
 use crate::{Error, State, text};
 
@@ -30,6 +35,8 @@ pub(crate) async fn list(
     Page { state, who: ScoringManager(who, scoring), query: asked }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
     let store = &scoring.store;
+    // Scheduled changes that are due count on this page, too.
+    scorers::list(store, who.person.workspace(), scoring.now()).await?;
     let list = lists::scorers(who.person.workspace());
     if let Some(file) = TABLE.file(store, &asked, &list) {
         return Ok(file);
@@ -146,10 +153,52 @@ async fn page(
         reach: weight_reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
         overtaken: shown.overtaken,
         preview: shown.preview,
+        kept: stored.terms.kept.iter().map(|one| kept(one, state)).collect(),
+        scheduled: stored.scheduled.iter().map(|change| scheduled(stored, change, state)).collect(),
         freshness: freshness(&progress),
         ask: curl_command(state, &id, EXAMPLE_ADDRESS, A_KEY),
         id,
     })
+}
+
+fn kept(kept: &KeptWeight, state: &State) -> KeptRow {
+    KeptRow {
+        stamp: kept.provider.to_string(),
+        weight: text::plain(kept.weight),
+        before: Timestamp::new(kept.issued_before, state.gateway.now()),
+    }
+}
+
+fn scheduled(stored: &Scorer, change: &scorers::ScheduledChange, state: &State) -> ScheduledRow {
+    let current = &stored.terms.weights;
+    let changed = change.weights.as_ref().map(|new| {
+        let names = new.keys().chain(current.keys()).collect::<BTreeSet<_>>();
+        let differs = |name: &&StampName| {
+            new.get(*name).copied().unwrap_or_default() != current.get(*name).copied().unwrap_or_default()
+        };
+        names.into_iter().filter(differs).count()
+    });
+    ScheduledRow {
+        id: change.id.to_string(),
+        from: Timestamp::new(change.effective_from, state.gateway.now()),
+        threshold: change.threshold.map(text::plain),
+        weights: changed.map(|count| match count {
+            1 => "1 weight differs from today's".to_owned(),
+            count => format!("{count} weights differ from today's"),
+        }),
+        keeps: change.keep_until_expiry,
+        by: change.created_by.clone(),
+    }
+}
+
+pub(crate) async fn withdraw_change(
+    PathId(id): PathId,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+) -> Result<Response, Error> {
+    let id = scorer_id(&id)?;
+    let change = fields.get("change").parse().map_err(|_| Error::NotFound)?;
+    scorer_changes::withdraw(&scoring.audited, &who.person.actor(), id, change).await?;
+    Ok(Notice::ScorerChangeWithdrawn.then(&state, &path(id)))
 }
 
 fn freshness(found: &Rescore) -> Freshness {
@@ -172,7 +221,7 @@ pub(crate) async fn show(
     Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let stored = scorers::get(&scoring.store, who.person.workspace(), scorer_id(&id)?).await?;
+    let stored = scorers::get(&scoring.store, who.person.workspace(), scorer_id(&id)?, scoring.now()).await?;
     page(&state, &scoring, &who, &stored, &Draft::from_scorer(&stored), ScorerListItem::default()).await
 }
 
@@ -183,14 +232,14 @@ pub(crate) async fn save(
     let id = scorer_id(&id)?;
     let mut draft = Draft::read(&fields);
     if draft.problems.is_empty() {
-        let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
+        let stored = scorers::get(&scoring.store, who.person.workspace(), id, scoring.now()).await?;
         match scorers::update(&scoring.audited, &who.person.actor(), id, patch(&draft, &stored)).await {
             Ok(_) => return Ok(Notice::ScorerSaved.redirect(&state, &path(id))),
             Err(Service::Changed { .. }) => return overtaken(&state, &scoring, &who, id, draft).await,
             Err(error) => draft.problems = problem(error, field)?,
         }
     }
-    let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
+    let stored = scorers::get(&scoring.store, who.person.workspace(), id, scoring.now()).await?;
     Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, ScorerListItem::default()).await?))
 }
 
@@ -202,8 +251,10 @@ fn patch(draft: &Draft, stored: &Scorer) -> ScorerPatch {
     }
     ScorerPatch {
         name,
+        effective_from: None,
         threshold: draft.threshold,
         weights: Some(draft.weights.clone()),
+        keep_until_expiry: draft.keep_until_expiry,
         // A form without a revision is based on nothing that is stored.
         revision: Some(draft.revision.unwrap_or(0)),
     }
@@ -217,7 +268,7 @@ async fn overtaken(
     id: ScorerId,
     draft: Draft,
 ) -> Result<Response, Error> {
-    let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
+    let stored = scorers::get(&scoring.store, who.person.workspace(), id, scoring.now()).await?;
     let draft = draft.rebased(&stored);
     let shown = ScorerListItem { overtaken: true, preview: None };
     let mut response = page(state, scoring, who, &stored, &draft, shown).await?;
@@ -230,10 +281,14 @@ pub(crate) async fn try_out(
     SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
-    let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
+    let stored = scorers::get(&scoring.store, who.person.workspace(), id, scoring.now()).await?;
     let mut draft = Draft::read(&fields);
     if draft.problems.is_empty() {
-        let proposal = Proposal { threshold: draft.threshold, weights: Some(draft.weights.clone()) };
+        let proposal = Proposal {
+            threshold: draft.threshold,
+            weights: Some(draft.weights.clone()),
+            keep_until_expiry: draft.keep_until_expiry,
+        };
         match preview::preview(&scoring.store, who.person.workspace(), id, proposal, scoring.now()).await {
             Ok(found) => {
                 let needed = (stored.terms.threshold, draft.threshold.unwrap_or_default());

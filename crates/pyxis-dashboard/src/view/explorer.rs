@@ -53,6 +53,8 @@ pub struct ExplorerResult {
 pub enum StampStatus {
     /// It contributes its weight.
     Counts,
+    /// It contributes an earlier weight until it expires.
+    KeepsWeight,
     /// Another address claimed the same nullifier first.
     Deduplicated,
     /// The scorer gives it no weight.
@@ -67,6 +69,7 @@ impl StampStatus {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Counts => "Counts",
+            Self::KeepsWeight => "Keeps earlier weight",
             Self::Deduplicated => "Deduplicated",
             Self::Weightless => "No weight",
             Self::Early => "Not valid yet",
@@ -77,7 +80,7 @@ impl StampStatus {
     /// Its icon in the sprite.
     pub const fn icon(self) -> &'static str {
         match self {
-            Self::Counts => "check",
+            Self::Counts | Self::KeepsWeight => "check",
             Self::Deduplicated => "twins",
             Self::Weightless => "pause",
             Self::Early => "clock",
@@ -88,7 +91,7 @@ impl StampStatus {
     /// Its class in the stylesheet.
     pub const fn class(self) -> &'static str {
         match self {
-            Self::Counts => "green",
+            Self::Counts | Self::KeepsWeight => "green",
             Self::Deduplicated => "amber",
             Self::Weightless | Self::Early | Self::Expired => "gray",
         }

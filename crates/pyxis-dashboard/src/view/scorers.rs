@@ -48,6 +48,31 @@ pub struct NewScorerPage {
     pub problems: Problems,
 }
 
+/// A change that waits for its moment.
+#[derive(Clone, Debug)]
+pub struct ScheduledRow {
+    pub id: String,
+    /// Its moment.
+    pub from: Timestamp,
+    /// New threshold.
+    pub threshold: Option<String>,
+    /// Number of weights that differ from today's, in words.
+    pub weights: Option<String>,
+    /// True if holders keep lowered weights.
+    pub keeps: bool,
+    /// Name of who scheduled it.
+    pub by: String,
+}
+
+/// An earlier weight that credentials keep until they expire.
+#[derive(Clone, Debug)]
+pub struct KeptRow {
+    pub stamp: String,
+    pub weight: String,
+    /// Only credentials issued before this moment keep it.
+    pub before: Timestamp,
+}
+
 /// `GET /app/scorers/{id}`. The editor posts to the same path (save) or, with the draft as typed, to `/preview`;
 /// `/remove` removes the scorer.
 #[derive(Clone, Debug, Template)]
@@ -71,6 +96,10 @@ pub struct ScorerPage {
     pub overtaken: bool,
     /// Changes that the draft would make.
     pub preview: Option<Preview>,
+    /// Changes that wait for their moment.
+    pub scheduled: Vec<ScheduledRow>,
+    /// Earlier weights that credentials keep.
+    pub kept: Vec<KeptRow>,
     /// State of the stored scores.
     pub freshness: Freshness,
     /// A `curl` that asks for a score.
@@ -90,9 +119,9 @@ pub enum Freshness {
     Running(String),
 }
 
-/// The editor. Fields: `name`, `threshold`, `revision` (hidden: the one that the draft is based on), and one field
-/// `weight.{Stamp}` for each row (blank: no weight). `extra_name` with `extra_weight` is for a Stamp that is in no
-/// row.
+/// The editor. Fields: `name`, `threshold`, `revision` (hidden: the one that the draft is based on), one field
+/// `weight.{Stamp}` for each row (blank: no weight), `keep_until_expiry` (ticked: `1`), and `extra_name` with
+/// `extra_weight` for a Stamp that is in no row.
 #[derive(Clone, Debug)]
 pub struct ScorerForm {
     pub name: String,
@@ -100,6 +129,8 @@ pub struct ScorerForm {
     pub threshold: String,
     /// Revision that the draft is based on.
     pub revision: String,
+    /// Holders keep lowered weights, as ticked.
+    pub keep_until_expiry: bool,
     /// Stamps by platform.
     pub platforms: Vec<WeightGroup>,
     /// Name of an additional Stamp.

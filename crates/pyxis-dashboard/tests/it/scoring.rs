@@ -6,6 +6,7 @@ mod explorer;
 mod models;
 mod score_jobs;
 mod scorers;
+mod self_check;
 
 use http::StatusCode;
 use pyxis_core::approval_mode::Role;
@@ -35,7 +36,7 @@ async fn add_scorer(server: &Server, team: &Team) -> Scorer {
 }
 
 async fn terms(server: &Server, team: &Team, id: ScorerId) -> Scorer {
-    scorer_service::get(&server.scoring.store, team.id, id).await.unwrap()
+    scorer_service::get(&server.scoring.store, team.id, id, server.scoring.now()).await.unwrap()
 }
 
 /// The routes of scoring, with a value in each variable segment.
@@ -43,6 +44,7 @@ fn routes(method: &str) -> Vec<String> {
     let words = [
         "scorer",
         "score-job",
+        "/app/reviews",
         "api-key",
         "explorer",
         "catalogue",
@@ -92,7 +94,7 @@ engines! {
                 assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path} from {origin}");
             }
         }
-        assert_eq!(scorer_service::list(&server.scoring.store, team.id).await.unwrap().len(), 1);
+        assert_eq!(scorer_service::list(&server.scoring.store, team.id, server.scoring.now()).await.unwrap().len(), 1);
     }
 
     async fn nothing_of_another_workspace_can_be_seen_or_changed(server: Server) {

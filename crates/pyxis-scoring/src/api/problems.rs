@@ -27,6 +27,8 @@ pyxis_http::problem_responses! {
     JobRuns = [CONFLICT];
     /// The job has not ended, or no failed row has an address.
     NothingToRetry = [CONFLICT];
+    /// The review was already decided.
+    ReviewDecided = [CONFLICT];
     /// The request was already decided.
     RequestDecided = [CONFLICT];
     /// Other requests kept changing the same rows (`busy`), or the store cannot be reached. Nothing was changed; try

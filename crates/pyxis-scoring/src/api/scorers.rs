@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights};
 use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::problems::Changed;
+use super::scorer_changes::{self, ScheduledChangeResponse};
 use crate::service::Error;
 use crate::service::amount::{Amount, Amounts, weights};
 use crate::service::preview::{self, Proposal};
@@ -43,6 +44,13 @@ pub(super) struct UpdateScorerRequest {
     /// The revision that you have read.
     #[schema(nullable = false)]
     revision: Option<i64>,
+    /// True: credentials issued before the change keep a weight that it lowers, until they expire. Send it with weights.
+    #[serde(default)]
+    #[schema(default = false)]
+    keep_until_expiry: bool,
+    /// First moment of the threshold and weights, at most 366 days ahead. Left out: now.
+    #[schema(value_type = Option<Time>, nullable = false)]
+    effective_from: Option<String>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -53,6 +61,10 @@ pub(super) struct Try {
     threshold: Option<Amount>,
     #[schema(value_type = Option<WeightsInput>, nullable = false)]
     weights: Option<Amounts>,
+    /// True: credentials that exist today keep a weight that is lowered.
+    #[serde(default)]
+    #[schema(default = false)]
+    keep_until_expiry: bool,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -72,8 +84,35 @@ pub(super) struct ScorerResponse {
     /// Increases with every change of weights or threshold.
     #[schema(minimum = 1)]
     revision: i64,
+    /// Changes that are not in force yet, in their order. Absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    scheduled_changes: Option<Vec<ScheduledChangeResponse>>,
+    /// Earlier weights that credentials keep until they expire. Absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    kept_weights: Option<Vec<KeptWeightResponse>>,
     #[schema(value_type = Time)]
     created_at: String,
+}
+
+/// An earlier weight of a Stamp, for credentials from before a change.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KeptWeight)]
+struct KeptWeightResponse {
+    stamp: String,
+    #[schema(value_type = crate::values::Amount)]
+    weight: Decimal,
+    /// Only credentials issued before this moment keep the weight.
+    #[schema(value_type = Time)]
+    issued_before: String,
+}
+
+impl From<KeptWeight> for KeptWeightResponse {
+    fn from(kept: KeptWeight) -> Self {
+        let KeptWeight { provider, weight, issued_before } = kept;
+        Self { stamp: provider.to_string(), weight, issued_before: issued_before.to_rfc3339() }
+    }
 }
 
 impl Listed for ScorerResponse {
@@ -98,6 +137,8 @@ pub(super) struct RescoreProgressResponse {
 pub(super) struct Previewed {
     /// The revision that `before` refers to.
     revision: i64,
+    /// Changes that wait for their moment. Neither `before` nor `after` includes them.
+    scheduled_changes: Vec<ScheduledChangeResponse>,
     /// Addresses in the sample.
     sampled: u32,
     passing_before: u32,
@@ -128,6 +169,8 @@ fn scorer_response(scorer: Scorer) -> ScorerResponse {
         threshold: scorer.terms.threshold,
         weights: Some(scorer.terms.weights),
         revision: scorer.terms.revision,
+        kept_weights: Some(scorer.terms.kept.into_iter().map(Into::into).collect()),
+        scheduled_changes: Some(scorer.scheduled.into_iter().map(scorer_changes::shown).collect()),
         created_at: scorer.created_at.to_rfc3339(),
     }
 }
@@ -153,13 +196,15 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<ScorerListResponse>> {
-    let rows = scorers::list(&state.store, actor.workspace).await?.into_iter();
+    let rows = scorers::list(&state.store, actor.workspace, state.now()).await?.into_iter();
     let scorers = rows.map(|row| ScorerResponse {
         id: row.id,
         name: row.name,
         threshold: row.threshold,
         weights: None,
         revision: row.revision,
+        scheduled_changes: None,
+        kept_weights: None,
         created_at: row.created_at.to_rfc3339(),
     });
     Ok(Json(scorers.collect()))
@@ -214,6 +259,8 @@ pub(super) async fn create(
                 "Discord": "0.51600"
             },
             "revision": 3,
+            "scheduled_changes": [],
+            "kept_weights": [],
             "created_at": "2026-01-31T09:00:00.000Z"
         })),
         (status = 404, response = NotFound),
@@ -224,7 +271,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(scorer): Path<String>,
 ) -> Result<Json<ScorerResponse>> {
-    Ok(Json(scorer_response(scorers::get(&state.store, actor.workspace, id(&scorer)?).await?)))
+    Ok(Json(scorer_response(scorers::get(&state.store, actor.workspace, id(&scorer)?, state.now()).await?)))
 }
 
 /// Rename a scorer, or change its weights or threshold.
@@ -232,6 +279,9 @@ pub(super) async fn show(
 /// Members that are left out stay unchanged. Weights are replaced as a whole. With weights or threshold, send the
 /// `revision` that you have read: if someone else changed the scorer since, nothing changes. Scores are recomputed
 /// on their next request.
+///
+/// With `keep_until_expiry`, holders keep a weight that is lowered until their Stamp expires; a Stamp issued later has
+/// the new weight. With `effective_from`, weights and threshold apply from that moment on. `scheduled_changes` lists what waits.
 #[utoipa::path(
     patch,
     path = "/admin/scorers/{id}",
@@ -256,7 +306,9 @@ pub(super) async fn update(
         name: input.name,
         threshold: amount(input.threshold),
         weights: input.weights.map(weights),
+        keep_until_expiry: input.keep_until_expiry,
         revision: input.revision,
+        effective_from: scorer_changes::moment(input.effective_from)?,
     };
     Ok(Json(scorer_response(scorers::update(&state.audited, &actor, id(&scorer)?, patch).await?)))
 }
@@ -301,6 +353,7 @@ pub(super) async fn remove(
     responses(
         (status = 200, description = "The scores of the sample, before and after.", body = Previewed, example = json!({
             "revision": 3,
+            "scheduled_changes": [],
             "sampled": 3,
             "passing_before": 1,
             "passing_after": 2,
@@ -330,7 +383,11 @@ pub(super) async fn preview(
     Path(scorer): Path<String>,
     Json(input): Json<Try>,
 ) -> Result<Json<Previewed>> {
-    let proposal = Proposal { threshold: amount(input.threshold), weights: input.weights.map(weights) };
+    let proposal = Proposal {
+        threshold: amount(input.threshold),
+        weights: input.weights.map(weights),
+        keep_until_expiry: input.keep_until_expiry,
+    };
     let found = preview::preview(&state.store, actor.workspace, id(&scorer)?, proposal, state.now()).await?;
     let bucket = |bucket: preview::Bucket| {
         let preview::Bucket { from, to, before, after } = bucket;
@@ -338,6 +395,7 @@ pub(super) async fn preview(
     };
     Ok(Json(Previewed {
         revision: found.revision,
+        scheduled_changes: found.scheduled.into_iter().map(scorer_changes::shown).collect(),
         sampled: found.sampled,
         passing_before: found.passing_before,
         passing_after: found.passing_after,

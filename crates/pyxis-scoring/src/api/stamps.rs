@@ -109,9 +109,11 @@ pub(super) struct RevokeResponse {
 fn item(line: StampLine) -> Item {
     let (holder, until) = match line.standing {
         StampStatus::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
-        StampStatus::Counts | StampStatus::NoWeight | StampStatus::Expired | StampStatus::NotYetValid => {
-            (None, None)
-        }
+        StampStatus::Counts
+        | StampStatus::KeepsWeight
+        | StampStatus::NoWeight
+        | StampStatus::Expired
+        | StampStatus::NotYetValid => (None, None),
     };
     let StampLine { stamp, weight, contribution, standing } = line;
     let time = UnixMillis::to_rfc3339;

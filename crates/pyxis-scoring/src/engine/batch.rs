@@ -234,7 +234,12 @@ async fn known_in(
     // Some may have been revoked since.
     let revoked = revoked_in(tx, batch, &wanted).await?;
     let addresses: Vec<EvmAddress> = known.iter().map(|(address, _)| *address).collect();
-    addresses::lock_known(tx, *workspace, &addresses).await?;
+    if addresses::lock_known(tx, *workspace, &addresses).await?.len() < addresses.len() {
+        // One of them was erased meanwhile, and is new again.
+        for address in &addresses {
+            addresses::ensure(tx, *workspace, *address, now).await?;
+        }
+    }
     let mut outcomes = Vec::with_capacity(wanted.len());
     let mut arrivals = Vec::with_capacity(known.len());
     for (address, indexes) in known {

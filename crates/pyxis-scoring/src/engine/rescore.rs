@@ -8,6 +8,7 @@ use super::{ScoreKey, score};
 use crate::error::Result;
 use crate::score_metrics::METRICS;
 use crate::scoring_db::ScoringDb;
+use crate::terms_in_force;
 
 /// Addresses read at once.
 const PAGE: u32 = 500;
@@ -26,6 +27,7 @@ pub async fn rescore(
     let is_open = books.is_open_to_votes(scorer);
     let (mut done, mut after, mut unscored) = (0, None, false);
     loop {
+        terms_in_force::find(books, workspace, scorer, clock.now()).await?;
         let page = if unscored {
             addresses::without_score(&**books, workspace, scorer, after, PAGE).await?
         } else {

@@ -9,7 +9,7 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
 use pyxis_models::bundle::Scores;
 use pyxis_models::scope::Model;
-use pyxis_store::{activity, addresses, scorers, scores};
+use pyxis_store::{activity, addresses, scores};
 
 use super::membership::Membership;
 use super::rows::{RowOutcome, RowScore};
@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::models::{ActiveModels, ActivitySource, SourceError, parallel, read};
 use crate::record::Record;
 use crate::state::State;
+use crate::terms_in_force;
 
 /// Scores computed at once. On SQLite they share commits.
 const COMPUTED_AT_ONCE: usize = 32;
@@ -70,7 +71,7 @@ pub(super) async fn score(
 async fn records(state: &State, context: &Context, wanted: &[EvmAddress]) -> Result<Each<Record>> {
     let Context { workspace, scorer, .. } = *context;
     let now = state.now();
-    let terms = scorers::find(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)?;
+    let terms = terms_in_force::find(&state.store, workspace, scorer, now).await?.ok_or(Error::NoScorer)?;
     let stored = scores::of_many(&state.store, workspace, scorer, wanted).await?;
     let fresh = stored.into_iter().filter(|found| found.stored.is_fresh(terms.revision, now));
     let mut records: Each<Record> = fresh

@@ -110,6 +110,12 @@ impl From<&Group> for ClusterEvidence {
 }
 
 impl ClusterEvidence {
+    /// True if it names this address.
+    pub(crate) fn names(&self, address: EvmAddress) -> bool {
+        let shared = |shared: Option<(EvmAddress, usize)>| shared.is_some_and(|(one, _)| one == address);
+        self.id == address || shared(self.shared_funder) || shared(self.shared_sink)
+    }
+
     /// The evidence in words.
     pub(crate) fn describe(&self) -> String {
         let shared = |shared: Option<(EvmAddress, usize)>, verb: &str| {

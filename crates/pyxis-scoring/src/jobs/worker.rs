@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::batch::{self, Context};
+use super::decoded;
 use super::membership::Membership;
 use super::rows::{InputRow, ResultRow, RowOutcome};
 use crate::error::{Error, Result};
@@ -217,7 +218,7 @@ fn result_row(row: InputRow, scored: &HashMap<EvmAddress, RowOutcome>) -> Result
     ResultRow { line: row.line, address, outcome }
 }
 
-fn totals(rows: &[ResultRow]) -> ChunkTotals {
+pub(super) fn totals(rows: &[ResultRow]) -> ChunkTotals {
     let mut totals = ChunkTotals::default();
     for row in rows {
         match row.outcome {
@@ -230,8 +231,4 @@ fn totals(rows: &[ResultRow]) -> ChunkTotals {
         }
     }
     totals
-}
-
-fn decoded<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| Error::Internal(error.into()))
 }

@@ -15,6 +15,7 @@ use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::score_metrics::METRICS;
 use crate::state::State;
+use crate::terms_in_force;
 use crate::values::{Address, Amount, AnyObject, MicroTime};
 
 /// A score, as [`stored_to_json`] writes it.
@@ -129,7 +130,23 @@ pub(super) async fn known_scorer(
     workspace: WorkspaceId,
     scorer: ScorerId,
 ) -> Result<scorers::ScorerRow> {
-    scorers::find(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)
+    terms_in_force::find(&state.store, workspace, scorer, state.now()).await?.ok_or(Error::NoScorer)
+}
+
+/// The terms that a request looked up, or those in force if a scheduled change is due.
+pub(super) async fn in_force(
+    state: &State,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    found: Option<ScorerHead>,
+    now: UnixMillis,
+) -> Result<ScorerHead> {
+    let found = found.ok_or(Error::NoScorer)?;
+    if !found.is_due(now) {
+        return Ok(found);
+    }
+    let row = terms_in_force::find(&state.store, workspace, scorer, now).await?.ok_or(Error::NoScorer)?;
+    Ok((&row).into())
 }
 
 /// The body of the latest score, computed if necessary, and marked as answered.

@@ -76,6 +76,8 @@ responses! {
     /// The message is not that of a sign-in in this page, or the body has another form. `code` names the reason, unless
     /// it is the body.
     BadSignIn = refusal_schema();
+    /// A review of the address is open, or was asked for within 24 hours, or too many are open. `code` names the reason.
+    ReviewRefused = refusal_schema();
     /// The node that checks the contract wallet's signature does not answer.
     WalletNodeFails = refusal_schema();
     /// The body is longer than this operation accepts; `detail` says how long it may be.

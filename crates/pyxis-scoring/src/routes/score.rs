@@ -8,7 +8,7 @@ use pyxis_core::id::ScorerId;
 use pyxis_http::cors;
 use pyxis_store::scores::{self, Lookup};
 
-use super::latest::{ScoreBody, computed, current, known_scorer, stored_record};
+use super::latest::{ScoreBody, computed, current, in_force, known_scorer, stored_record};
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadAddress, MalformedParameter, NoScorer, PartialScore};
 use super::shared::{ChainId, ExplainScore, SchemaUid, ScorerPath, SignedForm, VerifyingContract};
@@ -154,9 +154,9 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
     if !found.key.can_read {
         return Err(Error::Forbidden);
     }
-    let terms = found.scorer.ok_or(Error::NoScorer)?;
-    let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
     let now = state.now();
+    let terms = in_force(state, found.key.workspace_id, scorer, found.scorer, now).await?;
+    let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
     match found.stored {
         Some(stored) if stored.is_fresh(terms.revision, now) => {
             stored_record(state, place, terms, stored, now).await

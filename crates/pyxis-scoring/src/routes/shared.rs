@@ -34,6 +34,9 @@ pyxis_http::parameters! {
     /// Stamps on a page.
     pub(super) PageLimit =
         optional("limit", integer().minimum(Some(1)).maximum(Some(1000)).default(Some(json!(1000))));
+    /// Changes on a page.
+    pub(super) ChangesLimit =
+        optional("limit", integer().minimum(Some(1)).maximum(Some(100)).default(Some(json!(100))));
     /// `next` or `prev` of an earlier response.
     pub(super) PageToken = optional("token", text());
     /// Strictly before this moment. Formats: `YYYY-MM-DD`, the start of that day in UTC, or

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ingest::read_object;
-use super::latest::{ScoreBody, computed, known_scorer, stored_record};
+use super::latest::{ScoreBody, computed, in_force, known_scorer, stored_record};
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadSignedRequest, MalformedStampsBody, NoScorer, PartialScore};
 use super::shared::{ChainId, ScorerPath, SignedForm, VerifyingContract};
@@ -266,9 +266,9 @@ async fn found_score(
     if !found.key.can_read {
         return Err(Error::Forbidden);
     }
-    let terms = found.scorer.ok_or(Error::NoScorer)?;
-    let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
     let now = state.now();
+    let terms = in_force(state, found.key.workspace_id, scorer, found.scorer, now).await?;
+    let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
     let latest = latest(state, place, terms, found.stored, now).await?;
     let signature = signature(state, scorer, &latest, asked, None, now).await?;
     let record = if explain {
@@ -286,6 +286,19 @@ struct LatestScore {
 }
 
 async fn latest(
+    state: &State,
+    place: ScoreKey,
+    terms: ScorerHead,
+    stored: Option<Stored>,
+    now: UnixMillis,
+) -> Result<LatestScore> {
+    let latest = before_next_change(state, place, terms, stored, now).await?;
+    // With other terms it may no longer hold.
+    let valid_until = latest.valid_until.min(terms.next_change_at.unwrap_or(UnixMillis(i64::MAX)));
+    Ok(LatestScore { valid_until, ..latest })
+}
+
+async fn before_next_change(
     state: &State,
     place: ScoreKey,
     terms: ScorerHead,

@@ -43,7 +43,7 @@ use crate::widget::{self, WidgetPage};
 use crate::widget_error::WidgetError;
 
 /// Most bytes of a body.
-const MAX_BODY: usize = 32 * 1024;
+pub(super) const MAX_BODY: usize = 32 * 1024;
 /// Largest integer that every JSON reader keeps exactly.
 const MAX_CHAIN_ID: u64 = (1 << 53) - 1;
 /// Methods of these paths.
@@ -161,7 +161,12 @@ struct SignRequest {
 }
 
 /// Authenticates the page, then runs `work`, within the request timeout.
-async fn respond<F, W>(state: &State, headers: &HeaderMap, segments: &Segments, work: F) -> Response
+pub(super) async fn respond<F, W>(
+    state: &State,
+    headers: &HeaderMap,
+    segments: &Segments,
+    work: F,
+) -> Response
 where
     F: FnOnce(WidgetPage) -> W,
     W: Future<Output = Result<Response>>,
@@ -176,7 +181,7 @@ where
     .await
 }
 
-fn to_json(value: &impl Serialize) -> Result<Response> {
+pub(super) fn to_json(value: &impl Serialize) -> Result<Response> {
     Ok(json(serde_json::to_vec(value).map_err(|error| Error::Internal(error.into()))?))
 }
 
@@ -283,7 +288,7 @@ async fn start_sign_in(
     .await
 }
 
-fn shape(name: &str, message: &str) -> Error {
+pub(super) fn shape(name: &str, message: &str) -> Error {
     Error::Shape { path: vec![name.to_owned()], message: message.to_owned() }
 }
 
@@ -415,7 +420,7 @@ async fn sign_own_score(
 }
 
 /// The score of the session's address.
-async fn own_place(
+pub(super) async fn own_place(
     state: &State,
     page: &WidgetPage,
     headers: &HeaderMap,

@@ -63,7 +63,7 @@ pub(super) async fn create(
     check_days(input.valid_days)?;
     check_text("description", &input.description, MAX_DESCRIPTION)?;
     if let Some((scorer, _)) = input.weight {
-        scorers::get(&state.store, actor.workspace, scorer).await?;
+        scorers::get(&state.store, actor.workspace, scorer, state.now()).await?;
     }
     if own_stamps::list(&state.store, actor.workspace).await?.len() >= MAX_OWN {
         return Err(Error::field(
@@ -103,7 +103,7 @@ async fn set_weight(
     weight: Decimal,
 ) -> Result<()> {
     for _ in 0..ATTEMPTS {
-        let before = scorers::get(&state.store, actor.workspace, scorer).await?.terms;
+        let before = scorers::get(&state.store, actor.workspace, scorer, state.now()).await?.terms;
         let mut weights = before.weights;
         if weights.insert(name.clone(), weight) == Some(weight) {
             return Ok(());

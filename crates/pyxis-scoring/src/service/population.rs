@@ -8,14 +8,16 @@ use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_store::{Store, score_history, scorers, scores};
+use pyxis_store::{Store, score_history, scores};
 
 pub use export::export;
 pub use summary::{DayRate, StampShare, Summary, summary};
 
 use super::{Error, Result};
 use crate::record::Record;
+use crate::scheduled_terms::ScheduledTerms;
 use crate::state::State;
+use crate::terms_in_force;
 
 /// A scored address.
 #[derive(Clone, Debug)]
@@ -69,7 +71,7 @@ impl Population {
         if at.is_some_and(|at| at > now) {
             return Err(Error::field("at", "a moment that is over; leave it out for now"));
         }
-        let terms = scorers::find(&state.store, workspace, scorer).await?;
+        let terms = terms_in_force::find(&state.store, workspace, scorer, now).await?;
         let revision = terms.ok_or_else(|| Error::not_found("scorer"))?.revision;
         Ok(Self { store: state.store.clone(), workspace, scorer, revision, now, at })
     }
@@ -89,9 +91,13 @@ impl Population {
                 page.into_iter().map(line).collect()
             }
             Some(at) => {
+                // The change of the moment itself comes after every answer before it.
+                let by = UnixMillis(at.0 - 1);
+                let terms = ScheduledTerms::by(store, *workspace, *scorer, by).await?;
                 let page = score_history::page_before(store, *workspace, *scorer, at, after, limit).await?;
                 let line = |(address, stored)| {
                     let record = Record::from_stored(address, stored);
+                    let record = record.and_then(|record| record.with_terms(&terms));
                     let passing = record.as_ref().and_then(|record| record.passes_at(at));
                     scored(address, record, passing, false)
                 };

@@ -6,12 +6,12 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, compute};
+use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, compute, weights_for};
 use pyxis_core::stamp::Nullifier;
-use pyxis_store::scorers::{self, Terms};
-use pyxis_store::{Store, addresses, claims, nullifier_sets, stamps};
+use pyxis_store::scorers::Terms;
+use pyxis_store::{Store, addresses, claims, nullifier_sets, scorer_changes, stamps};
 
-use super::scorers::check_weights;
+use super::scorers::{ScheduledChange, check_weights};
 use super::{Error, Result};
 
 /// Maximum number of addresses in a sample.
@@ -22,12 +22,14 @@ const CHUNK: usize = 100;
 const BUCKETS: i64 = 20;
 
 /// Other terms to try.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Proposal {
     /// The score needed to pass; `None`: unchanged.
     pub threshold: Option<Decimal>,
     /// Each Stamp's weight; `None`: unchanged.
     pub weights: Option<Weights>,
+    /// True if credentials that exist today keep a weight that is lowered, until they expire.
+    pub keep_until_expiry: bool,
 }
 
 /// Effect of a proposal on the sample.
@@ -35,6 +37,8 @@ pub struct Proposal {
 pub struct Preview {
     /// The scorer's revision behind `before`.
     pub revision: i64,
+    /// Changes that wait for their moment.
+    pub scheduled: Vec<ScheduledChange>,
     /// Addresses in the sample: all there are, at most [`SAMPLE`].
     pub sampled: u32,
     /// Addresses that pass today.
@@ -70,15 +74,16 @@ pub async fn preview(
     proposal: Proposal,
     now: UnixMillis,
 ) -> Result<Preview> {
-    let before = scorers::terms(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+    let before = scorer_changes::read_terms_at(store, workspace, id, now).await?;
+    let before = before.ok_or(Error::not_found("scorer"))?;
     if let Some(weights) = &proposal.weights {
         check_weights(weights)?;
     }
-    let after = Terms {
-        revision: before.revision,
-        threshold: proposal.threshold.unwrap_or(before.threshold),
-        weights: proposal.weights.unwrap_or_else(|| before.weights.clone()),
-    };
+    let changes = scorer_changes::list(store, workspace, id).await?;
+    let waits = |change: &ScheduledChange| change.applied_at.is_none() && change.effective_from > now;
+    let scheduled: Vec<_> = changes.into_iter().filter(waits).collect();
+    let keeps_from = proposal.keep_until_expiry.then_some(now);
+    let after = before.clone().changed(proposal.threshold, proposal.weights, keeps_from);
     let addresses = addresses::sample(store, workspace, SAMPLE).await?;
     let mut pairs = Vec::with_capacity(addresses.len());
     let mut held = HashMap::new();
@@ -92,7 +97,7 @@ pub async fn preview(
             pairs.push(both(*address, own, &mut held, [&before, &after], now));
         }
     }
-    Ok(summary(before.revision, &pairs))
+    Ok(Preview { scheduled, ..summary(before.revision, &pairs) })
 }
 
 /// The score of an address before and after. Its claims count against later addresses, as if each were scored in turn.
@@ -105,7 +110,8 @@ fn both(
     now: UnixMillis,
 ) -> (ScoreResult, ScoreResult) {
     let claims = claims_on(stamps, held);
-    let [before, after] = terms.map(|Terms { weights, threshold, .. }| {
+    let [before, after] = terms.map(|Terms { weights, threshold, kept, .. }| {
+        let weights = &weights_for(weights, kept, stamps);
         compute(&Input { address, stamps, claims: &claims, weights, threshold: *threshold, now })
     });
     held.extend(before.claims.iter().map(|claim| (claim.nullifier.clone(), claim.clone())));
@@ -145,6 +151,7 @@ fn summary(revision: i64, pairs: &[(ScoreResult, ScoreResult)]) -> Preview {
     };
     Preview {
         revision,
+        scheduled: Vec::new(),
         sampled: count(|_, _| true),
         passing_before: count(|before, _| before),
         passing_after: count(|_, after| after),

@@ -5,7 +5,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
-use pyxis_store::{score_history, scorers, scores};
+use pyxis_store::{score_history, scores};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -13,7 +13,9 @@ use super::{Error, Result};
 use crate::dated_record::DatedRecord;
 use crate::engine::{self, ScoreKey};
 use crate::merkle::AddressTree;
+use crate::scheduled_terms::ScheduledTerms;
 use crate::state::State;
+use crate::terms_in_force;
 
 /// Addresses read at once.
 const PAGE: u32 = 2000;
@@ -65,13 +67,13 @@ pub async fn passing(
         return Err(Error::field("at", "a moment that is over; leave it out for now"));
     }
     let workspace = actor.workspace;
-    let terms = scorers::find(&state.store, workspace, scorer).await?;
+    let terms = terms_in_force::find(&state.store, workspace, scorer, now).await?;
     let revision = terms.ok_or_else(|| Error::not_found("scorer"))?.revision;
     let found = if let Some(at) = at {
         at_moment(state, workspace, scorer, at).await?
     } else {
         let found = now_passing(state, workspace, scorer, revision, now).await?;
-        let after = scorers::find(&state.store, workspace, scorer).await?;
+        let after = terms_in_force::find(&state.store, workspace, scorer, state.now()).await?;
         if after.is_none_or(|after| after.revision != revision) {
             return Err(Error::Conflict("the scorer's terms changed meanwhile; make the list again"));
         }
@@ -115,13 +117,14 @@ async fn at_moment(
     at: UnixMillis,
 ) -> Result<Listing> {
     let (mut found, mut after) = (Listing::default(), None);
+    let terms = ScheduledTerms::by(&state.store, workspace, scorer, at).await?;
     loop {
         let page = score_history::page_before(&state.store, workspace, scorer, at, after, PAGE).await?;
         let Some((last, _)) = page.last() else { return Ok(found) };
         after = Some(*last);
         for (address, stored) in page {
             let record = DatedRecord::of_stored(address, stored).map_err(Error::internal)?;
-            let standing = record.at(at).ok_or_else(|| Error::internal("not a score record"))?;
+            let standing = record.at(at, &terms).ok_or_else(|| Error::internal("not a score record"))?;
             found.add(address, standing.passes, standing.partial);
         }
     }

@@ -11,15 +11,20 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_store::scorers::{self, ScorerRow, Terms};
-use pyxis_store::{Store, addresses, leases, scores};
+use pyxis_store::{Store, addresses, leases, scorer_changes, scores};
 use serde_json::json;
 
 use super::lease::Lease;
+use super::scorer_changes::{check_moment, schedule};
 use super::{Error, MAX_NAME, Result, check_text, sandbox_stamps};
 use crate::engine;
 use crate::score_metrics::METRICS;
 use crate::scoring_db::ScoringDb;
 use crate::state::State;
+use crate::terms_in_force;
+
+pub use super::scorer_changes::ScorerPatch;
+pub use pyxis_store::scorer_changes::ScorerChangeRow as ScheduledChange;
 
 /// Maximum number of Stamps that a scorer weighs.
 pub const MAX_WEIGHTS: usize = 2000;
@@ -31,8 +36,10 @@ const WAIT: Duration = Duration::from_secs(1);
 pub struct Scorer {
     pub id: ScorerId,
     pub name: String,
-    /// Threshold and weights.
+    /// Threshold and weights in force.
     pub terms: Terms,
+    /// Changes that are not in force yet, in their order.
+    pub scheduled: Vec<ScheduledChange>,
     pub created_at: UnixMillis,
 }
 
@@ -45,17 +52,6 @@ pub struct ScorerInput {
     pub threshold: Option<Decimal>,
     /// Each Stamp's weight; `None`: as published.
     pub weights: Option<Weights>,
-}
-
-/// Changes to a scorer; `None` leaves a field unchanged.
-#[derive(Clone, Debug, Default)]
-pub struct ScorerPatch {
-    pub name: Option<String>,
-    pub threshold: Option<Decimal>,
-    /// The complete new weights.
-    pub weights: Option<Weights>,
-    /// The revision that was read. Required with a threshold or weights, and must still be current.
-    pub revision: Option<i64>,
 }
 
 /// Progress of a scorer's stored scores.
@@ -95,19 +91,21 @@ pub(super) async fn insert(
     let id = scorers::insert(&mut change.tx, actor.workspace, name, threshold, weights, now).await?;
     let detail = json!({ "scorer": id, "name": name, "threshold": threshold, "weights": weights });
     change.commit(AuditEvent::ScorerCreated, detail).await?;
-    get(&db.store, actor.workspace, id).await
+    get(&db.store, actor.workspace, id, now).await
 }
 
 /// Every scorer of a workspace, without weights.
-pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<ScorerRow>> {
-    Ok(scorers::list(store, workspace).await?)
+pub async fn list(store: &Store, workspace: WorkspaceId, now: UnixMillis) -> Result<Vec<ScorerRow>> {
+    Ok(terms_in_force::list(store, workspace, now).await?)
 }
 
 /// One scorer.
-pub async fn get(store: &Store, workspace: WorkspaceId, id: ScorerId) -> Result<Scorer> {
-    let row = scorers::find(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+pub async fn get(store: &Store, workspace: WorkspaceId, id: ScorerId, now: UnixMillis) -> Result<Scorer> {
+    let row = terms_in_force::find(store, workspace, id, now).await?.ok_or(Error::not_found("scorer"))?;
     let terms = scorers::terms(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
-    Ok(Scorer { id, name: row.name, terms, created_at: row.created_at })
+    let changes = scorer_changes::list(store, workspace, id).await?;
+    let scheduled = changes.into_iter().filter(|change| change.applied_at.is_none()).collect();
+    Ok(Scorer { id, name: row.name, terms, scheduled, created_at: row.created_at })
 }
 
 /// Changes a scorer. Scores are updated at their next request, or by [`rescore`].
@@ -119,6 +117,9 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: ScorerId, patch: Score
         check_weights(weights)?;
     }
     let with_terms = patch.threshold.is_some() || patch.weights.is_some();
+    let now = db.now();
+    check_moment(&patch, now)?;
+    terms_in_force::find(&db.store, actor.workspace, id, now).await?;
     let mut change = db.begin(actor).await?;
     let before = scorers::terms(&mut change.tx, actor.workspace, id).await?;
     let before = before.ok_or(Error::not_found("scorer"))?;
@@ -128,26 +129,33 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: ScorerId, patch: Score
     if let Some(name) = &patch.name {
         scorers::rename(&mut change.tx, actor.workspace, id, name).await?;
     }
-    if with_terms {
+    if patch.keep_until_expiry && before.kept.len() >= MAX_WEIGHTS {
+        return Err(Error::Conflict(
+            "2000 earlier weights are kept already; change the weights without keeping these",
+        ));
+    }
+    if let Some(effective_from) = patch.effective_from {
+        schedule(change, id, patch, effective_from, now).await?;
+    } else if with_terms {
         let read = patch.revision.ok_or_else(|| {
             Error::field("revision", "send the revision of weights and threshold that you have read")
         })?;
-        let terms = Terms {
-            revision: read,
-            threshold: patch.threshold.unwrap_or(before.threshold),
-            weights: patch.weights.clone().unwrap_or(before.weights),
-        };
+        let stored = before.revision;
+        let keeps_from = patch.keep_until_expiry.then_some(now);
+        let terms =
+            Terms { revision: read, ..before }.changed(patch.threshold, patch.weights.clone(), keeps_from);
         let set = scorers::set_terms(&mut change.tx, actor.workspace, id, &terms).await?;
-        let revision = set.ok_or(Error::Changed { revision: before.revision })?;
+        let revision = set.ok_or(Error::Changed { revision: stored })?;
         let detail = json!({
             "scorer": id, "name": patch.name, "revision": revision,
             "threshold": terms.threshold, "weights": patch.weights,
+            "keep_until_expiry": patch.keep_until_expiry,
         });
         change.commit(AuditEvent::ScorerTermsChanged, detail).await?;
     } else if patch.name.is_some() {
         change.commit(AuditEvent::ScorerRenamed, json!({ "scorer": id, "name": patch.name })).await?;
     }
-    get(&db.store, actor.workspace, id).await
+    get(&db.store, actor.workspace, id, now).await
 }
 
 /// Removes a scorer with its scores, history and claims. The scorer disappears at once. Its data is deleted in pieces,
@@ -195,7 +203,7 @@ pub async fn progress(
     id: ScorerId,
     now: UnixMillis,
 ) -> Result<Rescore> {
-    scorers::find(&**store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+    terms_in_force::find(store, workspace, id, now).await?.ok_or(Error::not_found("scorer"))?;
     let found = scores::progress(&**store, workspace, id, now).await?;
     let running = leases::is_held(&**store, &lease_of(id), now).await?;
     let unscored = if store.is_open_to_votes(id) {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::hex;
 use pyxis_core::stamp::{Nullifier, StampName};
 use serde_json::json;
 
@@ -53,9 +54,11 @@ pub async fn sign(state: &State, actor: &Actor, request: SigningRequest) -> Resu
     let issued_at = state.now();
     let expires_at = issued_at.plus(days(request.valid_days));
     let SigningRequest { provider, holders, .. } = request;
+    // The record outlives an erasure, so it names no address.
+    let hash = |address| hex::encode(&state.books.hash_of(actor.workspace, address).as_address().0);
     let detail = json!({
         "provider": provider, "count": holders.len(), "issuer": issuer,
-        "first_address": holders.first().map(|holder| holder.address),
+        "first_address_hash": holders.first().map(|holder| hash(holder.address)),
     });
     let work = move || {
         let statement = |Holder { address, nullifiers }: Holder| Statement {

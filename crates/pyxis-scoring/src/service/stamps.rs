@@ -7,7 +7,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, compute};
+use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, compute, weights_for};
 use pyxis_core::stamp::StampName;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::revocations::RevocationRow;
@@ -19,6 +19,7 @@ use serde_json::json;
 use super::{Error, MAX_NAME, Result, check_text};
 use crate::engine::{self, ATTEMPTS, Revocation};
 use crate::state::State;
+use crate::terms_in_force;
 
 /// An address in one scorer.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub struct StampLine {
 pub enum StampStatus {
     /// It counts.
     Counts,
+    /// It counts with an earlier weight until it expires.
+    KeepsWeight,
     /// The scorer gives it no weight, or a weight of zero.
     NoWeight,
     /// Another address verified the same credential first.
@@ -72,6 +75,7 @@ impl StampStatus {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Counts => "counts",
+            Self::KeepsWeight => "keeps_weight",
             Self::NoWeight => "no_weight",
             Self::Deduplicated { .. } => "deduplicated",
             Self::Expired => "expired",
@@ -98,8 +102,8 @@ pub async fn show(
     now: UnixMillis,
 ) -> Result<Explored> {
     let scorer = match scorer {
-        Some(id) => scorers::find(store, workspace, id).await?,
-        None => scorers::list(store, workspace).await?.into_iter().next(),
+        Some(id) => terms_in_force::find(store, workspace, id, now).await?,
+        None => terms_in_force::list(store, workspace, now).await?.into_iter().next(),
     };
     let scorer = scorer.ok_or(Error::not_found("scorer"))?;
     let terms = scorers::terms(store, workspace, scorer.id).await?.ok_or(Error::not_found("scorer"))?;
@@ -109,7 +113,8 @@ pub async fn show(
     let counted: Vec<Stamp> = rows.iter().cloned().map(|row| sets.with_set_names(row.into())).collect();
     let wanted = sets.names(listed());
     let held = claims::list_for(store, workspace, scorer.id, &wanted).await?;
-    let Terms { weights, threshold, .. } = &terms;
+    let Terms { weights, threshold, kept, .. } = &terms;
+    let weights = &weights_for(weights, kept, &counted);
     let input = Input { address, stamps: &counted, claims: &held, weights, threshold: *threshold, now };
     let settled = compute(&input);
     let stamps = rows.into_iter().map(|row| line(row, &terms, &settled, (&sets, &held), now)).collect();
@@ -132,6 +137,7 @@ fn line(
             let holder = holder_of(&stamp, sets, held, entry.expires_at);
             StampStatus::Deduplicated { holder: holder.unwrap_or(stamp.address), until: entry.expires_at }
         }
+        Some(entry) if entry.score > weight.unwrap_or_default() => StampStatus::KeepsWeight,
         Some(_) if weight.unwrap_or_default() == Decimal::ZERO => StampStatus::NoWeight,
         Some(_) => StampStatus::Counts,
     };

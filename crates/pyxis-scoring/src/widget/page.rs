@@ -12,6 +12,7 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::limits::limit_of_stamps;
 use crate::page_keys::{PUBLISHABLE_PREFIX, spellings};
+use crate::service::self_check;
 use crate::state::State;
 use crate::widget_error::WidgetError;
 
@@ -29,6 +30,11 @@ pub(crate) async fn page(
     headers: &HeaderMap,
     scorer: ScorerId,
 ) -> Result<(WidgetPage, Budget)> {
+    if !headers.contains_key(X_API_KEY)
+        && let Some(page) = own_page(state, headers, scorer).await?
+    {
+        return admit(state, page).await;
+    }
     let key = single_header(headers, &X_API_KEY).ok_or(Error::InvalidKey)?;
     if !key.starts_with(PUBLISHABLE_PREFIX) {
         return Err(if key.is_empty() { Error::InvalidKey } else { WidgetError::ServerKey.into() });
@@ -42,9 +48,24 @@ pub(crate) async fn page(
     if key.scorer != scorer {
         return Err(WidgetError::OtherScorer(key.scorer).into());
     }
-    let limit = limit_of_stamps(key.stamps_tier, key.stamps_limit);
-    let budget = state.limiter.admit(key.id, Surface::Stamps, limit, state.now()).await?;
-    Ok((WidgetPage { key, origin: origin.to_owned() }, budget))
+    admit(state, WidgetPage { key, origin: origin.to_owned() }).await
+}
+
+/// A page of the server itself, which needs no key in it: the browser says by its origin that the request is from there.
+/// `None` from any other page, or if no key of the scorer allows the server's own origin.
+async fn own_page(state: &State, headers: &HeaderMap, scorer: ScorerId) -> Result<Option<WidgetPage>> {
+    let Some(origin) = self_check::own_origin(state) else { return Ok(None) };
+    if only(headers, &ORIGIN) != Some(&origin) {
+        return Ok(None);
+    }
+    let key = self_check::key_of(state, scorer).await.map_err(|error| Error::Internal(error.into()))?;
+    Ok(key.map(|key| WidgetPage { key, origin }))
+}
+
+async fn admit(state: &State, page: WidgetPage) -> Result<(WidgetPage, Budget)> {
+    let limit = limit_of_stamps(page.key.stamps_tier, page.key.stamps_limit);
+    let budget = state.limiter.admit(page.key.id, Surface::Stamps, limit, state.now()).await?;
+    Ok((page, budget))
 }
 
 /// The value of a header that occurs once.

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_core::hex;
 use serde_json::Value;
 
 use super::{AuditKeys, AuditRecord, append_in};
-use crate::{Store, StoreError, StoreEvent, Tx};
+use crate::db::sql;
+use crate::{Executor, Store, StoreError, StoreEvent, Tx};
 
 /// A store whose changes are on the audit trail: what most operations of managers need.
 #[derive(Clone)]
@@ -54,6 +56,34 @@ impl Change<'_> {
         self.commit_about(event, None, detail).await
     }
 
+    /// Records the change without committing, for a receipt in the same transaction. Returns the record's number and
+    /// its MAC in hex. `detail` is a JSON object and must hold no secret. Finish with [`Self::commit_recorded`].
+    pub async fn record(&mut self, event: AuditEvent, detail: &Value) -> Result<(i64, String), StoreError> {
+        let record = self.record_of(event, None, detail);
+        let seq = append_in(&mut self.tx, &self.by.keys, &[record]).await?.first().copied();
+        let seq = seq.ok_or(StoreError::Aborted)?;
+        let found: Option<(Vec<u8>,)> =
+            self.tx.optional(sql("SELECT mac FROM audit_records WHERE seq = $1").bind(seq)).await?;
+        let (mac,) = found.ok_or(StoreError::Aborted)?;
+        Ok((seq, hex::encode(&mac)))
+    }
+
+    /// Commits a change that [`Self::record`] recorded.
+    pub async fn commit_recorded(mut self) -> Result<(), StoreError> {
+        self.tx.notify(StoreEvent::Configuration);
+        self.tx.commit().await
+    }
+
+    fn record_of(&self, event: AuditEvent, credential: Option<&str>, detail: &Value) -> AuditRecord {
+        let mut record = AuditRecord::new(self.by.now(), event);
+        record.workspace_id = Some(self.actor.workspace);
+        record.actor.clone_from(&self.actor.id);
+        record.actor_name.clone_from(&self.actor.name);
+        record.credential = credential.map(str::to_owned);
+        record.detail = detail.to_string();
+        record
+    }
+
     /// Records a change that concerns a stored credential and commits. Neither `credential` nor `detail` may contain a
     /// secret.
     pub async fn commit_about(
@@ -62,12 +92,7 @@ impl Change<'_> {
         credential: Option<&str>,
         detail: Value,
     ) -> Result<(), StoreError> {
-        let mut record = AuditRecord::new(self.by.now(), event);
-        record.workspace_id = Some(self.actor.workspace);
-        record.actor.clone_from(&self.actor.id);
-        record.actor_name.clone_from(&self.actor.name);
-        record.credential = credential.map(str::to_owned);
-        record.detail = detail.to_string();
+        let record = self.record_of(event, credential, &detail);
         append_in(&mut self.tx, &self.by.keys, &[record]).await?;
         self.tx.notify(StoreEvent::Configuration);
         self.tx.commit().await

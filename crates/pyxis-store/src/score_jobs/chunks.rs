@@ -14,14 +14,14 @@ const MAX_BYTES: usize = 256 * 1024 * 1024;
 const DELETED_TOGETHER: i64 = 64;
 
 /// A compressed document: length and LZ4 block.
-struct Packed(Vec<u8>);
+pub(super) struct Packed(pub(super) Vec<u8>);
 
 impl Packed {
-    fn pack(document: &str) -> Self {
+    pub(super) fn pack(document: &str) -> Self {
         Self(compress_prepend_size(document.as_bytes()))
     }
 
-    fn unpack(&self) -> Option<String> {
+    pub(super) fn unpack(&self) -> Option<String> {
         let (length, block) = uncompressed_size(&self.0).ok().filter(|(length, _)| *length <= MAX_BYTES)?;
         String::from_utf8(decompress(block, length).ok()?).ok()
     }

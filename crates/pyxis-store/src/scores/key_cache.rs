@@ -6,6 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use tokio::time::Instant;
@@ -41,11 +42,21 @@ pub struct ScorerHead {
     pub revision: i64,
     /// Minimum score to pass.
     pub threshold: Decimal,
+    /// Moment of the earliest scheduled change that is not written down yet.
+    pub next_change_at: Option<UnixMillis>,
+}
+
+impl ScorerHead {
+    /// True if other terms are in force than these.
+    pub fn is_due(&self, now: UnixMillis) -> bool {
+        self.next_change_at.is_some_and(|at| at <= now)
+    }
 }
 
 impl From<&ScorerRow> for ScorerHead {
     fn from(row: &ScorerRow) -> Self {
-        Self { revision: row.revision, threshold: row.threshold }
+        let ScorerRow { revision, threshold, next_change_at, .. } = *row;
+        Self { revision, threshold, next_change_at }
     }
 }
 
@@ -102,7 +113,6 @@ impl KeyCache {
 
 #[cfg(test)]
 mod tests {
-    use pyxis_core::clock::UnixMillis;
     use pyxis_core::decimal::Decimal;
     use pyxis_core::entropy::SeededEntropy;
     use pyxis_core::id::{ApiKeyId, WorkspaceId};
@@ -119,7 +129,10 @@ mod tests {
             can_read: true,
             can_read_history: false,
         };
-        CachedKey { key, scorer: Some(ScorerHead { revision, threshold: Decimal::ZERO }) }
+        CachedKey {
+            key,
+            scorer: Some(ScorerHead { revision, threshold: Decimal::ZERO, next_change_at: None }),
+        }
     }
 
     #[test]

@@ -34,7 +34,9 @@ impl FromRow for Lookup {
         };
         let revision: Option<_> = row.take("revision")?;
         let threshold: Option<_> = row.take("threshold")?;
-        let scorer = revision.zip(threshold).map(|(revision, threshold)| ScorerHead { revision, threshold });
+        let next_change_at = row.take("next_change_at")?;
+        let scorer = revision.zip(threshold);
+        let scorer = scorer.map(|(revision, threshold)| ScorerHead { revision, threshold, next_change_at });
         let computed_at: Option<_> = row.take("computed_at")?;
         let stored = computed_at.map(|computed_at| {
             Ok::<_, StoreError>(Stored {
@@ -94,7 +96,7 @@ async fn read_stored(
 
 pub(crate) fn query(key_hash: &str, scorer: ScorerId, address: EvmAddress) -> SqlQuery {
     sql("SELECT k.id, k.workspace_id, k.stamps_tier, k.stamps_limit, k.can_read, k.can_read_history, \
-         s.revision, s.threshold, c.computed_at, c.valid_until, c.revision, c.stale, c.in_history, c.body \
+         s.revision, s.threshold, s.next_change_at, c.computed_at, c.valid_until, c.revision, c.stale, c.in_history, c.body \
          FROM api_keys k \
          LEFT JOIN scorers s ON s.workspace_id = k.workspace_id AND s.id = $1 AND s.revision > 0 \
          LEFT JOIN scores c ON c.scorer_id = s.id AND c.address = $2 \

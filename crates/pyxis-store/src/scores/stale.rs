@@ -77,7 +77,7 @@ pub async fn progress(
     now: UnixMillis,
 ) -> Result<StaleProgress, StoreError> {
     let query = sql("SELECT count(*), count(CASE WHEN scores.stale OR scores.valid_until <= $1 \
-         OR scores.revision <> scorers.revision THEN 1 END) \
+         OR scores.revision <> scorers.revision OR scorers.next_change_at <= $1 THEN 1 END) \
          FROM scorers JOIN scores ON scores.scorer_id = scorers.id \
          WHERE scorers.workspace_id = $2 AND scorers.id = $3");
     let found = executor.optional(query.bind(now).bind(workspace).bind(scorer)).await?;

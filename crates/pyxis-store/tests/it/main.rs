@@ -23,6 +23,7 @@ mod connections;
 mod counters_and_leases;
 mod credentials;
 mod deliveries;
+mod erasures;
 mod failover;
 mod forwarding;
 mod grants;

@@ -34,7 +34,7 @@ engines! {
         assert_eq!(scorers::set_terms(&mut tx, ws, scorer, &new).await.unwrap(), Some(2));
         tx.commit().await.unwrap();
         assert_eq!(scorers::terms(store, ws, scorer).await.unwrap(), Some(Terms { revision: 2, ..new.clone() }));
-        let none = Terms { revision: 2, threshold: new.threshold, weights: weights(&[]) };
+        let none = Terms { revision: 2, threshold: new.threshold, weights: weights(&[]), kept: Vec::new() };
         let other = main.add_workspace("other").await;
         let mut tx = store.begin().await.unwrap();
         assert_eq!(scorers::set_terms(&mut tx, other, scorer, &none).await.unwrap(), None);

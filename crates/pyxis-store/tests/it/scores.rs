@@ -84,7 +84,7 @@ engines! {
         api_keys::insert(store, &strange).await.unwrap();
         for revision in 1..=50 {
             let mut terms = scorers::terms(store, main.id, scorer).await.unwrap().unwrap();
-            let head = ScorerHead { revision, threshold: terms.threshold };
+            let head = ScorerHead { revision, threshold: terms.threshold, next_change_at: None };
             assert_eq!(look_up(scorer, 1).await.unwrap().scorer, Some(head));
             let others = scores::look_up(store, "elsewhere", scorer, address(1)).await.unwrap().unwrap();
             assert_eq!((others.scorer, others.stored), (None, None));

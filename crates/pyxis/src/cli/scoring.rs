@@ -7,7 +7,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
-use pyxis_core::id::{ApiKeyId, ScorerId};
+use pyxis_core::id::{ApiKeyId, ScorerChangeId, ScorerId};
 use pyxis_core::stamp::{Nullifier, StampName};
 
 /// `pyxis scorer …`
@@ -44,6 +44,19 @@ pub enum ScorerCommand {
         /// Threshold: the score needed to pass.
         #[arg(long)]
         threshold: Option<Decimal>,
+        /// First moment of the change, for example 2026-01-31T09:05:00Z [default: now].
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        from: Option<UnixMillis>,
+        /// Let holders keep a lowered weight until their Stamp expires.
+        #[arg(long)]
+        keep_until_expiry: bool,
+    },
+    /// Withdraw a scheduled change before its moment.
+    WithdrawChange {
+        /// Scorer number.
+        id: ScorerId,
+        /// Id of the change, as `scorer show` prints it.
+        change: ScorerChangeId,
     },
     /// Create the sandbox scorer and its test wallets, add missing ones, and print them.
     Sandbox,
@@ -74,6 +87,21 @@ fn weight(text: &str) -> Result<(StampName, Decimal), String> {
     let name = name.parse().map_err(|error| format!("{name:?}: {error}"))?;
     let weight = weight.parse().map_err(|error| format!("{weight:?}: {error}"))?;
     Ok((name, weight))
+}
+
+/// `pyxis address …`
+#[derive(Debug, Subcommand)]
+pub enum AddressCommand {
+    /// Erase what is stored about an address, and print a receipt. Exit 3 if nothing is left.
+    Erase {
+        /// Address.
+        address: EvmAddress,
+    },
+    /// Print the receipts of an erased address. Exit 3 if there is none.
+    Receipts {
+        /// Address.
+        address: EvmAddress,
+    },
 }
 
 /// `pyxis score …`

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::nearest;
-use pyxis_core::score::Weights;
+use pyxis_core::score::{KeptWeight, Weights};
 use pyxis_core::stamp::StampName;
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::amount::{self, Amounts};
@@ -15,7 +16,8 @@ use pyxis_scoring::service::catalogue;
 use pyxis_scoring::service::own_stamps;
 use pyxis_scoring::service::population::{self, Population};
 use pyxis_scoring::service::sandbox::{self, WalletState};
-use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
+use pyxis_scoring::service::scorer_changes;
+use pyxis_scoring::service::scorers::{self, ScheduledChange, Scorer, ScorerInput, ScorerPatch};
 use serde_json::{Value, json};
 
 use super::{NOTHING_TO_DO, acting, out, streamed};
@@ -34,7 +36,7 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
             true
         }
         ScorerCommand::List => {
-            let all = scorers::list(&state.store, actor.workspace).await?;
+            let all = scorers::list(&state.store, actor.workspace, state.now()).await?;
             let rows: Vec<Value> = all
                 .iter()
                 .map(|row| {
@@ -48,12 +50,18 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
             true
         }
         ScorerCommand::Show { id } => {
-            print(global.json, &scorers::get(&state.store, actor.workspace, id).await?);
+            print(global.json, &scorers::get(&state.store, actor.workspace, id, state.now()).await?);
             true
         }
-        ScorerCommand::SetWeights { id, changes, file, threshold } => {
-            let file = file.as_deref().map(read).transpose()?;
-            set_weights(&app, &actor, id, file, changes, threshold, global.json).await?
+        ScorerCommand::SetWeights { id, changes, file, threshold, from, keep_until_expiry } => {
+            let weights = file.as_deref().map(read).transpose()?;
+            let wanted = WantedTerms { weights, changes, threshold, from, keep_until_expiry };
+            set_weights(&app, &actor, id, wanted, global.json).await?
+        }
+        ScorerCommand::WithdrawChange { id, change } => {
+            scorer_changes::withdraw(&state.audited, &actor, id, change).await?;
+            print(global.json, &scorers::get(&state.store, actor.workspace, id, state.now()).await?);
+            true
         }
         ScorerCommand::Sandbox => {
             let id = sandbox::prepare(state, &actor).await?;
@@ -99,19 +107,30 @@ fn read(file: &Path) -> Result<Weights> {
     Ok(amount::weights(amounts))
 }
 
+/// Terms as `set-weights` names them.
+struct WantedTerms {
+    /// Weights that replace all.
+    weights: Option<Weights>,
+    /// Weights that change, after that.
+    changes: Vec<(StampName, Decimal)>,
+    threshold: Option<Decimal>,
+    /// First moment; `None`: now.
+    from: Option<UnixMillis>,
+    keep_until_expiry: bool,
+}
+
 /// True if anything changed.
 async fn set_weights(
     app: &App,
     actor: &Actor,
     id: ScorerId,
-    file: Option<Weights>,
-    changes: Vec<(StampName, Decimal)>,
-    threshold: Option<Decimal>,
+    wanted: WantedTerms,
     as_json: bool,
 ) -> Result<bool> {
-    let before = scorers::get(&app.scoring.store, actor.workspace, id).await?;
+    let WantedTerms { weights, changes, threshold, from, keep_until_expiry } = wanted;
+    let before = scorers::get(&app.scoring.store, actor.workspace, id, app.scoring.now()).await?;
     warn_about_unknown(app, actor, changes.iter().map(|(name, _)| name)).await?;
-    let mut weights = file.unwrap_or_else(|| before.terms.weights.clone());
+    let mut weights = weights.unwrap_or_else(|| before.terms.weights.clone());
     weights.extend(changes);
     let threshold = threshold.unwrap_or(before.terms.threshold);
     let changes = weights != before.terms.weights || threshold != before.terms.threshold;
@@ -119,6 +138,8 @@ async fn set_weights(
         let patch = ScorerPatch {
             threshold: Some(threshold),
             weights: Some(weights),
+            keep_until_expiry,
+            effective_from: from,
             revision: Some(before.terms.revision),
             name: None,
         };
@@ -180,11 +201,25 @@ async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Resul
 }
 
 fn print(as_json: bool, scorer: &Scorer) {
-    let Scorer { id, name, terms, created_at } = scorer;
+    let Scorer { id, name, terms, scheduled, created_at } = scorer;
+    let change = |change: &ScheduledChange| {
+        json!({
+            "id": change.id, "effective_from": change.effective_from.to_rfc3339(),
+            "threshold": change.threshold, "weights": change.weights,
+            "keep_until_expiry": change.keep_until_expiry, "created_by": change.created_by,
+        })
+    };
+    let kept = |kept: &KeptWeight| {
+        json!({
+            "stamp": kept.provider, "weight": kept.weight, "issued_before": kept.issued_before.to_rfc3339(),
+        })
+    };
     if as_json {
         return out::json(&json!({
             "id": id, "name": name, "threshold": terms.threshold, "revision": terms.revision,
             "weights": terms.weights, "created_at": created_at.to_rfc3339(),
+            "kept_weights": terms.kept.iter().map(kept).collect::<Vec<_>>(),
+            "scheduled_changes": scheduled.iter().map(change).collect::<Vec<_>>(),
         }));
     }
     let (threshold, revision) = (terms.threshold, terms.revision);
@@ -192,4 +227,18 @@ fn print(as_json: bool, scorer: &Scorer) {
     let rows: Vec<Value> =
         terms.weights.iter().map(|(name, weight)| json!({ "stamp": name, "weight": weight })).collect();
     out::table(false, &["weight", "stamp"], &rows);
+    for KeptWeight { provider, weight, issued_before } in &terms.kept {
+        let before = issued_before.to_rfc3339();
+        out::line(format_args!("issued before {before}: {provider} keeps {weight} until it expires"));
+    }
+    for change in scheduled {
+        let ScheduledChange { id, effective_from, threshold, weights, keep_until_expiry, .. } = change;
+        let threshold = threshold.map_or(String::new(), |threshold| format!(", passes at {threshold}"));
+        let weights = weights.as_ref().map_or(String::new(), |new| format!(", {} weights", new.len()));
+        let kept = if *keep_until_expiry { ", holders keep lowered weights until expiry" } else { "" };
+        out::line(format_args!(
+            "from {}: change {id}{threshold}{weights}{kept}",
+            effective_from.to_rfc3339()
+        ));
+    }
 }

@@ -73,9 +73,11 @@ fn print(as_json: bool, found: &Explored) {
 fn stamp_line_json(line: &StampLine) -> Value {
     let (holder, until) = match line.standing {
         StampStatus::Deduplicated { holder, until } => (Some(holder), Some(until.to_rfc3339())),
-        StampStatus::Counts | StampStatus::NoWeight | StampStatus::Expired | StampStatus::NotYetValid => {
-            (None, None)
-        }
+        StampStatus::Counts
+        | StampStatus::KeepsWeight
+        | StampStatus::NoWeight
+        | StampStatus::Expired
+        | StampStatus::NotYetValid => (None, None),
     };
     json!({
         "provider": line.stamp.provider,

@@ -7,7 +7,7 @@ use axum::body::Body;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request};
 use pyxis_core::approval_mode::Role;
-use pyxis_core::id::ConnectionId;
+use pyxis_core::id::{ConnectionId, ScoreReviewId};
 use pyxis_core::policy::Policy;
 use pyxis_core::proof::Kind;
 use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
@@ -17,10 +17,12 @@ use pyxis_gateway::notifications::brand;
 use pyxis_gateway::workers;
 use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
+use pyxis_scoring::service::score_reviews::{self, ReviewDecision};
 use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
 use pyxis_scoring::service::{catalogue, history_requests, score_jobs};
 use pyxis_store::connections::clients::{self, RegisteredClientRow};
 use pyxis_store::connections::{self, AgentConnectionRow};
+use pyxis_store::score_reviews::{self as stored_reviews, ReviewState, ScoreReviewRow};
 use pyxis_testkit::authenticator::Authenticator;
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::picture;
@@ -242,14 +244,50 @@ impl Tour {
                 let key = ScoreKey { workspace: self.team.id, scorer: id, address };
                 engine::score(&scoring.books, key, scoring.now(), false).await.unwrap();
             }
+            let mut revision = Some(terms.revision);
             if name == "Forum" {
                 let threshold = Some("0.5".parse().unwrap());
-                let patch =
-                    ScorerPatch { threshold, revision: Some(terms.revision), ..ScorerPatch::default() };
-                scorers::update(&scoring.audited, &actor, id, patch).await.unwrap();
+                let mut weights = terms.weights;
+                weights.insert("HolonymGovIdProvider".parse().unwrap(), "1".parse().unwrap());
+                let patch = ScorerPatch {
+                    threshold,
+                    weights: Some(weights),
+                    keep_until_expiry: true,
+                    revision,
+                    ..ScorerPatch::default()
+                };
+                let changed = scorers::update(&scoring.audited, &actor, id, patch).await.unwrap();
+                revision = Some(changed.terms.revision);
+            }
+            let later = ScorerPatch {
+                threshold: Some("18".parse().unwrap()),
+                effective_from: Some(scoring.now().plus(Duration::from_hours(240))),
+                revision,
+                ..ScorerPatch::default()
+            };
+            scorers::update(&scoring.audited, &actor, id, later).await.unwrap();
+        }
+        let scorer = scorers::list(&scoring.store, self.team.id, scoring.now()).await.unwrap()[0].id;
+        for (address, decided) in [(HOLDER, false), (OTHER, true)] {
+            let row = ScoreReviewRow {
+                id: ScoreReviewId::new(scoring.now(), &*scoring.entropy),
+                workspace_id: self.team.id,
+                scorer_id: scorer,
+                address,
+                reason: "The account is mine.".to_owned(),
+                score: "1".parse().unwrap(),
+                threshold: "20".parse().unwrap(),
+                state: ReviewState::Open,
+                created_at: scoring.now(),
+                decided_by: None,
+                decided_at: None,
+                answer: None,
+            };
+            stored_reviews::insert(&scoring.store, &row).await.unwrap();
+            if decided {
+                score_reviews::decide(scoring, &actor, row.id, ReviewDecision::Grant, "Seen.").await.unwrap();
             }
         }
-        let scorer = scorers::list(&scoring.store, self.team.id).await.unwrap()[0].id;
         for name in ["waiting", "canceled"] {
             let file = bytes::Bytes::from(format!("{HOLDER}\n{OTHER}\n"));
             let pieces = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(file)]);

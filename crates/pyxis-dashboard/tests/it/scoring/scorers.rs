@@ -15,6 +15,8 @@ fn editor(text: &str) -> Vec<(String, String)> {
         Some(value.replace("&#35;", "#"))
     };
     let inputs = form.split("<input").skip(1).map(|tag| tag.split('>').next().unwrap());
+    // What is not ticked is not sent.
+    let inputs = inputs.filter(|tag| !tag.contains("checkbox") || tag.contains(" checked"));
     let fields =
         inputs.filter_map(|tag| Some((attribute(tag, "name")?, attribute(tag, "value").unwrap_or_default())));
     fields.filter(|(name, _)| name != "csrf").collect()
@@ -152,13 +154,13 @@ engines! {
         let fields = [("name", "Forum"), ("threshold", "7.5"), ("start", "empty")];
         let added = browser.submit("/app/new/scorer", "/app/scorers", &fields).await;
         assert_eq!(added.status, StatusCode::SEE_OTHER);
-        let row = &scorers::list(&server.scoring.store, team.id).await.unwrap()[0];
+        let row = &scorers::list(&server.scoring.store, team.id, server.scoring.now()).await.unwrap()[0];
         assert_eq!((row.name.as_str(), row.threshold.to_string().as_str()), ("Forum", "7.50000"));
         assert!(browser.get(added.location()).await.text.contains("No address can pass"));
         let bad = [("name", "Forum"), ("threshold", "x"), ("start", "empty")];
         let bad = browser.submit("/app/new/scorer", "/app/scorers", &bad).await;
         assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);
         browser.submit("/app/scorers", &format!("/app/scorers/{}/remove", row.id), &[]).await;
-        assert!(scorers::list(&server.scoring.store, team.id).await.unwrap().is_empty());
+        assert!(scorers::list(&server.scoring.store, team.id, server.scoring.now()).await.unwrap().is_empty());
     }
 }

@@ -36,16 +36,16 @@ fn upload(text: &str) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
     stream::iter(pieces)
 }
 
-async fn add(scene: &Scene, scorer: ScorerId, text: &str) -> Result<ScoreJobRow, CreateError> {
+pub(super) async fn add(scene: &Scene, scorer: ScorerId, text: &str) -> Result<ScoreJobRow, CreateError> {
     score_jobs::create(&scene.state, &actor(scene), scorer, "list", upload(text)).await
 }
 
-async fn run(state: &State) -> Option<JobEnd> {
+pub(super) async fn run(state: &State) -> Option<JobEnd> {
     let (_running, mut stop) = watch::channel(false);
     jobs::run_one(state, None, &mut stop).await.unwrap()
 }
 
-async fn find(scene: &Scene, job: &ScoreJobRow) -> ScoreJobRow {
+pub(super) async fn find(scene: &Scene, job: &ScoreJobRow) -> ScoreJobRow {
     score_jobs::find(&scene.state.store, scene.workspace, job.id).await.unwrap()
 }
 
@@ -57,7 +57,7 @@ async fn lines(pieces: impl Stream<Item = Result<Bytes>>) -> Vec<String> {
     String::from_utf8(whole(pieces).await).unwrap().lines().map(str::to_owned).collect()
 }
 
-async fn results(scene: &Scene, job: &ScoreJobRow, rows: Rows) -> Vec<String> {
+pub(super) async fn results(scene: &Scene, job: &ScoreJobRow, rows: Rows) -> Vec<String> {
     lines(score_jobs::download(&scene.state, &actor(scene), job.id, rows, TableFormat::Csv).await.unwrap())
         .await
 }

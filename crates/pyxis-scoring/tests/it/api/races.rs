@@ -300,7 +300,7 @@ async fn settled_matches(scene: &Scene, scorer: ScorerId, round: i32, accounts: 
     for number in 0..6 {
         let answered = scene.score(scorer, wallet(number)).await;
         let place = ScoreKey { workspace: scene.workspace, scorer, address: wallet(number) };
-        let (_, fresh) = preview(&scene.state.store, place, scene.state.now()).await.unwrap();
+        let (_, fresh) = preview(&scene.state.books, place, scene.state.now()).await.unwrap();
         assert_eq!(answered["stamps"], stamps(&fresh), "round {round}, wallet {number}");
         assert_eq!(answered["score"], fresh.score.to_string(), "round {round}, wallet {number}");
         assert!(fresh.claims.is_empty(), "round {round}, wallet {number}: {:?}", fresh.claims);

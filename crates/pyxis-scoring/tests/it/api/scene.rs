@@ -194,6 +194,7 @@ impl Scene {
             revision: before.revision,
             threshold: threshold.parse().unwrap(),
             weights: self::weights(weights),
+            kept: before.kept,
         };
         let mut tx = store.begin().await.unwrap();
         scorers::set_terms(&mut tx, self.workspace, scorer, &terms).await.unwrap().unwrap();
@@ -390,6 +391,6 @@ async fn add_scorer(
     id
 }
 
-fn weights(all: &[(&str, &str)]) -> Weights {
+pub(crate) fn weights(all: &[(&str, &str)]) -> Weights {
     all.iter().map(|(name, weight)| (name.parse().unwrap(), weight.parse().unwrap())).collect()
 }

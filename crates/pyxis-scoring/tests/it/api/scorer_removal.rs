@@ -68,8 +68,8 @@ engines! {
             }
         }
         scene.scores(scorer, &[wallet(1)]).await.refuses(404, GONE);
-        assert!(service::scorers::list(&scene.state.store, workspace).await.unwrap().is_empty());
-        assert!(service::scorers::get(&scene.state.store, workspace, scorer).await.is_err());
+        assert!(service::scorers::list(&scene.state.store, workspace, scene.state.now()).await.unwrap().is_empty());
+        assert!(service::scorers::get(&scene.state.store, workspace, scorer, scene.state.now()).await.is_err());
         // Stamps of scored wallets are added and removed.
         scene.verify(wallet(1), "B", "b:1", 20).await;
         assert_eq!(scene.delete(wallet(1), "B").await.text, r#"{"removed":1}"#);

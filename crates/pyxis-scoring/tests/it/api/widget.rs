@@ -20,28 +20,28 @@ use serde_json::{Value, json};
 use super::scene::{Answer, Node, Scene, send};
 use super::signed::verified;
 
-const PAGE: &str = "https://app.example.org";
+pub(super) const PAGE: &str = "https://app.example.org";
 const MINUTE: i64 = 60_000;
 
 /// A wallet with a key.
-struct Wallet(SigningKey);
+pub(super) struct Wallet(SigningKey);
 
 impl Wallet {
-    fn number(number: u8) -> Self {
+    pub(super) fn number(number: u8) -> Self {
         Self(SigningKey::new(Algorithm::Secp256k1, &[number; 32]).unwrap())
     }
 
-    fn address(&self) -> EvmAddress {
+    pub(super) fn address(&self) -> EvmAddress {
         self.0.address().unwrap().parse().unwrap()
     }
 
-    fn sign(&self, message: &str) -> String {
+    pub(super) fn sign(&self, message: &str) -> String {
         format!("0x{}", hex::encode(&self.0.sign_recoverable(&personal_message(message.as_bytes())).unwrap()))
     }
 }
 
 /// A page with a publishable key.
-struct TestPage<'s> {
+pub(super) struct TestPage<'s> {
     scene: &'s Scene,
     node: Option<&'s Node>,
     scorer: ScorerId,
@@ -56,7 +56,7 @@ impl<'s> TestPage<'s> {
         Self::of(scene, scorer, &[PAGE, "http://localhost:*"]).await
     }
 
-    async fn of(scene: &'s Scene, scorer: ScorerId, origins: &[&str]) -> Self {
+    pub(super) async fn of(scene: &'s Scene, scorer: ScorerId, origins: &[&str]) -> Self {
         let origins = origins.iter().map(|&origin| origin.to_owned()).collect();
         let input = ApiKeyInput::publishable("page", scorer, origins);
         let (row, key) = api_keys::create(&scene.state, &actor(scene), input).await.unwrap();
@@ -83,7 +83,7 @@ impl<'s> TestPage<'s> {
         }
     }
 
-    async fn message(&self, address: EvmAddress) -> String {
+    pub(super) async fn message(&self, address: EvmAddress) -> String {
         let asked = json!({ "address": address, "chain_id": 10 });
         let answer = self.send(Method::POST, "/nonce", None, asked).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
@@ -94,14 +94,14 @@ impl<'s> TestPage<'s> {
         self.send(Method::POST, "/session", None, json!({ "message": message, "signature": signature })).await
     }
 
-    async fn sign_in(&self, wallet: &Wallet) -> String {
+    pub(super) async fn sign_in(&self, wallet: &Wallet) -> String {
         let message = self.message(wallet.address()).await;
         let answer = self.present(&message, &wallet.sign(&message)).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
         answer.json()["token"].as_str().unwrap().to_owned()
     }
 
-    async fn score(&self, token: &str) -> Answer {
+    pub(super) async fn score(&self, token: &str) -> Answer {
         self.send(Method::GET, "/score", Some(token), Value::Null).await
     }
 }

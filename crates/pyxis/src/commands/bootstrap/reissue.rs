@@ -30,7 +30,7 @@ pub(super) async fn reissue(app: &App, all: Vec<WorkspaceRow>, owner_email: &str
     let (owner, owner_link) = owner(app, &actor, owner_email).await?;
     let session =
         sessions::open(&app.gateway, &owner, LinkHolder::Bearer, sessions::SESSION_LIFETIME).await?;
-    let scorer = match scorers::list(&app.store, workspace.id).await?.into_iter().next() {
+    let scorer = match scorers::list(&app.store, workspace.id, app.scoring.now()).await?.into_iter().next() {
         Some(scorer) => scorer.id,
         None => scorers::create(&app.scoring.audited, &actor, scorer_input()).await?.id,
     };

@@ -58,7 +58,7 @@ pub(super) fn key_path(app: &App) -> PathBuf {
 /// Creates what is missing.
 pub(super) async fn prepare(app: &App, actor: &Actor) -> Result<Samples> {
     let state = &app.scoring;
-    let first = scorers::list(&state.store, actor.workspace).await?.into_iter().next();
+    let first = scorers::list(&state.store, actor.workspace, state.now()).await?.into_iter().next();
     let scorer = if let Some(row) = first {
         row.id
     } else {

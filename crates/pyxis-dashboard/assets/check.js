@@ -1,0 +1,193 @@
+// The self-check page: signs in with a wallet (functions of wallets.js, which precede this) and shows the holder's score.
+
+const page = document.querySelector("[data-check]");
+const base = `/widget/v1/${page.dataset.check}`;
+const part = (name) => page.querySelector(`[data-${name}]`);
+let token;
+
+const PROBLEMS = {
+  rejected: "You declined in the wallet. Nothing was signed.",
+  busy: "Your wallet has an open request. Answer it there, then try again.",
+  signature: "The wallet's signature could not be checked. Try again.",
+  nonce_expired: "That took too long. Sign in again.",
+  wrong_signature: "The signature is not from this address. Choose the account in your wallet, and sign in again.",
+  session_needed: "Your session has ended. Sign in again.",
+  no_node: "This is a contract wallet on a network that this server cannot read. Use another wallet.",
+};
+
+const STATUSES = {
+  deduplicated: (stamp) => `Another address verified the same account first. It is taken until ${day(stamp.until)}.`,
+  expired: (stamp) => `Expired on ${day(stamp.expires_at)}. Verify it again.`,
+  no_weight: () => "This score does not use it.",
+  not_yet_valid: () => "It is not valid yet.",
+};
+
+const CAUSES = {
+  first_answer: () => "Your score was computed for the first time.",
+  stamp_added: (cause) => `${cause.stamp} was added.`,
+  stamp_expired: (cause) => `${cause.stamp} expired.`,
+  stamp_removed: (cause) => `${cause.stamp} was revoked by its issuer, or removed.`,
+  claimed_by_another_address: (cause) => `Another address holds the account of ${cause.stamp}.`,
+  claim_ended: (cause) => `No other address holds the account of ${cause.stamp} any more.`,
+  weight_changed: (cause) => `The points of ${cause.stamp} changed from ${plain(cause.before)} to ${plain(cause.after)}.`,
+  kept_weight_ended: (cause) => `${cause.stamp} was renewed and now has ${plain(cause.after)} points.`,
+  threshold_changed: (cause) => `The points needed changed from ${plain(cause.before)} to ${plain(cause.after)}.`,
+  erased: () => "Everything stored about this address was erased.",
+};
+
+const plain = (amount) => String(Number(amount));
+const day = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: "medium" });
+
+function element(name, text, className = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function list(name, items, empty) {
+  const rows = items.length > 0 ? items : [[element("span", empty, "dim")]];
+  part(name).replaceChildren(
+    ...rows.map((parts) => {
+      const row = document.createElement("li");
+      parts.forEach((one, index) => row.append(...(index > 0 ? [" ", one] : [one])));
+      return row;
+    }),
+  );
+}
+
+function say(text, isBad = false) {
+  const status = part("status");
+  status.textContent = text;
+  status.className = isBad ? "problem" : "hint";
+}
+
+async function ask(method, path, body) {
+  const headers = { "Content-Type": "application/json" };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const options = { method, headers, credentials: "omit", cache: "no-store" };
+  if (body) options.body = JSON.stringify(body);
+  let response;
+  try {
+    response = await fetch(base + path, options);
+  } catch (cause) {
+    throw new WidgetFailure("offline", { detail: "The server does not answer. Try again." }, { cause });
+  }
+  if (response.status === 204) return undefined;
+  const answer = await response.json().catch(() => undefined);
+  if (response.ok && answer) return answer;
+  if (response.status === 429) {
+    const seconds = response.headers.get("Retry-After") ?? "60";
+    throw new WidgetFailure("limited", { detail: `Too many requests. Try again in ${seconds} seconds.` });
+  }
+  const detail = typeof answer?.detail === "string" ? answer.detail : `The server failed (status ${response.status}).`;
+  throw new WidgetFailure(answer?.code ?? "server", { detail });
+}
+
+async function signIn(wallet) {
+  say("Answer the request in your wallet.");
+  try {
+    const { address, chainId } = await account(wallet.provider);
+    const { message } = await ask("POST", "/nonce", { address, chain_id: chainId });
+    const signature = await signMessage(wallet.provider, address, message);
+    ({ token } = await ask("POST", "/session", { message, signature }));
+    say("Checking your score.");
+    show(await ask("POST", "/check"));
+    say("");
+  } catch (error) {
+    token = undefined;
+    say(PROBLEMS[error.code] ?? error.values?.detail ?? String(error.message), true);
+  }
+}
+
+function show(check) {
+  const named = (stamp, points) => [
+    element("span", stamp.name, "mono"),
+    element("span", `${plain(points)} points`, "badge plain"),
+  ];
+  part("score").textContent = plain(check.score);
+  part("needed").textContent = `of ${plain(check.threshold)}`;
+  part("address").textContent = check.address;
+  const verdict = part("verdict");
+  verdict.textContent = check.passing ? "You pass" : "You do not pass yet";
+  verdict.className = `badge large ${check.passing ? "green" : "amber"}`;
+  part("missing").textContent = Number(check.missing) > 0 ? `${plain(check.missing)} points are missing.` : "";
+  const counts = (stamp) => stamp.status === "counts" || stamp.status === "keeps_weight";
+  const kept = (stamp) =>
+    stamp.status === "keeps_weight" ? `Keeps earlier points; ${plain(stamp.weight)} after a renewal. ` : "";
+  const counted = (stamp) => [
+    ...named(stamp, stamp.points),
+    element("span", `${kept(stamp)}Until ${day(stamp.expires_at)}.`, "sub"),
+  ];
+  list("counts", check.stamps.filter(counts).map(counted), "Nothing yet.");
+  const idle = (stamp) => [
+    element("span", stamp.name, "mono"),
+    element("span", STATUSES[stamp.status]?.(stamp) ?? stamp.status, "sub"),
+  ];
+  list("not", check.stamps.filter((stamp) => !counts(stamp)).map(idle), "All your Stamps count.");
+  const help = (stamp) => {
+    const words = [stamp.platform, stamp.how || stamp.description].filter(Boolean).join(": ");
+    return [...named(stamp, stamp.points), element("span", words, "sub")];
+  };
+  list("help", check.suggestions.map(help), "You have every Stamp that gives points.");
+  const change = ({ at, causes }) => [
+    element("span", day(at), "dim"),
+    element("span", causes.map((cause) => CAUSES[cause.cause]?.(cause) ?? cause.cause).join(" ")),
+  ];
+  list("changes", check.changes.map(change), "Nothing.");
+  showReview(check.review);
+  part("sign-in").hidden = true;
+  part("result").hidden = false;
+  document.querySelector("#score-title").focus();
+}
+
+function showReview(review) {
+  const words = {
+    open: () => `You asked on ${day(review.created_at)}. It is not decided yet.`,
+    granted: () => `Granted on ${day(review.decided_at)}: ${review.answer}`,
+    declined: () => `Declined on ${day(review.decided_at)}: ${review.answer}`,
+  };
+  part("review").textContent = review ? words[review.state]() : "";
+  part("review-form").hidden = review?.state === "open";
+}
+
+async function askForReview(event) {
+  event.preventDefault();
+  const form = event.currentTarget;
+  const status = part("review-status");
+  try {
+    showReview(await ask("POST", "/review", { reason: form.elements.reason.value.replaceAll("\r\n", "\n") }));
+    form.reset();
+    status.textContent = "";
+  } catch (error) {
+    status.textContent = PROBLEMS[error.code] ?? error.values?.detail ?? String(error.message);
+    status.className = "problem";
+  }
+}
+
+async function signOut() {
+  const ended = ask("DELETE", "/session").catch(() => undefined);
+  token = undefined;
+  part("result").hidden = true;
+  part("sign-in").hidden = false;
+  await ended;
+  say("Signed out.");
+}
+
+function offerWallets() {
+  const wallets = findWallets();
+  const buttons = wallets.map((wallet) => {
+    const button = element("button", wallets.length > 1 ? `Sign in with ${wallet.name}` : "Sign in", "button primary");
+    button.type = "button";
+    button.addEventListener("click", () => signIn(wallet));
+    return button;
+  });
+  const none = element("span", "This browser has no wallet. Open this page in your wallet's browser, or install one.");
+  part("wallets").replaceChildren(...(buttons.length > 0 ? buttons : [none]));
+}
+
+part("review-form").addEventListener("submit", askForReview);
+part("sign-out").addEventListener("click", signOut);
+offerWallets();
+// Wallets that inject themselves late.
+window.addEventListener("load", () => setTimeout(offerWallets, 300));

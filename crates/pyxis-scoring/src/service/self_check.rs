@@ -1,0 +1,143 @@
+//! The self-check page: a holder sees what counts, what does not and why, and what would help
+//! (`docs/guides/let-holders-check-their-score.md`).
+//!
+//! The page of a scorer is open while a publishable key of this scorer allows the server's own origin.
+
+use std::collections::BTreeMap;
+
+use pyxis_core::catalogue::{CatalogueStamp, Platform};
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::ScorerId;
+use pyxis_core::stamp::StampName;
+use pyxis_store::publishable_keys::{self, PublishableHead};
+use pyxis_store::scorers;
+use url::Url;
+
+use super::stamps::{self, StampLine, StampStatus};
+use super::{Error, Result, catalogue};
+use crate::engine::ScoreKey;
+use crate::page_keys::spellings;
+use crate::state::State;
+use crate::terms_in_force;
+
+/// Maximum number of Stamps that are suggested.
+const MOST_SUGGESTED: usize = 20;
+
+/// A scorer's page before sign-in.
+#[derive(Clone, Debug)]
+pub struct OpenPage {
+    /// Name of the scorer.
+    pub name: String,
+    /// The score needed to pass.
+    pub threshold: Decimal,
+    /// Stamps with a weight, the heaviest first.
+    pub stamps: Vec<WeighedStamp>,
+}
+
+/// A Stamp with its weight and what the catalogue says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeighedStamp {
+    pub name: StampName,
+    /// Description of the holder, as the Stamp attests it; empty if the catalogue lacks the Stamp.
+    pub description: String,
+    /// Name of the platform; `None` if the catalogue lacks the Stamp.
+    pub platform: Option<String>,
+    /// Prompt for a person who starts there.
+    pub how: String,
+    pub weight: Decimal,
+}
+
+/// Explanation of a score for its holder.
+#[derive(Clone, Debug)]
+pub struct SelfCheck {
+    pub threshold: Decimal,
+    pub score: Decimal,
+    pub passing: bool,
+    /// The Stamps of the address, with their effect.
+    pub stamps: Vec<(WeighedStamp, StampLine)>,
+    /// Stamps that would add points, the heaviest first.
+    pub suggestions: Vec<WeighedStamp>,
+}
+
+/// The server's own origin, as browsers send it.
+pub(crate) fn own_origin(state: &State) -> Option<String> {
+    Url::parse(&state.signer.config().issuer).ok().map(|url| url.origin().ascii_serialization())
+}
+
+/// The key that opens a scorer's page; `None` if none does.
+pub(crate) async fn key_of(state: &State, scorer: ScorerId) -> Result<Option<PublishableHead>> {
+    let Some(origin) = own_origin(state) else { return Ok(None) };
+    Ok(publishable_keys::find_live_of(&state.store, scorer, spellings(&origin)).await?)
+}
+
+/// The page of a scorer; `None` if it is not open.
+pub async fn open_page(state: &State, scorer: ScorerId) -> Result<Option<OpenPage>> {
+    let Some(key) = key_of(state, scorer).await? else { return Ok(None) };
+    let row = terms_in_force::find(&state.store, key.workspace, scorer, state.now()).await?;
+    let Some(row) = row else { return Ok(None) };
+    let terms = scorers::terms(&state.store, key.workspace, scorer).await?;
+    let terms = terms.ok_or(Error::not_found("scorer"))?;
+    let catalogue = catalogue::in_force(&state.store, key.workspace).await?;
+    let known = known(&catalogue.platforms);
+    let counting = terms.weights.iter().filter(|(_, weight)| **weight > Decimal::ZERO);
+    let mut stamps: Vec<_> = counting.map(|(name, weight)| weighed(&known, name, *weight)).collect();
+    sort(&mut stamps);
+    Ok(Some(OpenPage { name: row.name, threshold: terms.threshold, stamps }))
+}
+
+/// Explains the score of an address to its holder. Nothing is written.
+pub(crate) async fn check(state: &State, place: ScoreKey) -> Result<SelfCheck> {
+    let ScoreKey { workspace, scorer, address } = place;
+    let found = stamps::show(&state.store, workspace, Some(scorer), address, state.now()).await?;
+    let terms = scorers::terms(&state.store, workspace, scorer).await?;
+    let terms = terms.ok_or(Error::not_found("scorer"))?;
+    let catalogue = catalogue::in_force(&state.store, workspace).await?;
+    let known = known(&catalogue.platforms);
+    // One that another address holds, or that is on its way, is no suggestion.
+    let helps = |line: &StampLine| matches!(line.standing, StampStatus::Expired);
+    let held: Vec<&StampName> =
+        found.stamps.iter().filter(|line| !helps(line)).map(|line| &line.stamp.provider).collect();
+    let missing =
+        terms.weights.iter().filter(|(name, weight)| **weight > Decimal::ZERO && !held.contains(name));
+    let mut suggestions: Vec<_> = missing.map(|(name, weight)| weighed(&known, name, *weight)).collect();
+    sort(&mut suggestions);
+    suggestions.truncate(MOST_SUGGESTED);
+    let line = |line: StampLine| {
+        let name = line.stamp.provider.clone();
+        (weighed(&known, &name, line.weight.unwrap_or_default()), line)
+    };
+    Ok(SelfCheck {
+        threshold: terms.threshold,
+        score: found.score,
+        passing: found.passing,
+        stamps: found.stamps.into_iter().map(line).collect(),
+        suggestions,
+    })
+}
+
+type Known<'a> = BTreeMap<&'a StampName, (&'a Platform, &'a CatalogueStamp)>;
+
+fn known(platforms: &[Platform]) -> Known<'_> {
+    let mut known = Known::new();
+    for platform in platforms {
+        for stamp in platform.groups.iter().flat_map(|group| &group.stamps) {
+            known.insert(&stamp.name, (platform, stamp));
+        }
+    }
+    known
+}
+
+fn weighed(known: &Known<'_>, name: &StampName, weight: Decimal) -> WeighedStamp {
+    let found = known.get(name);
+    WeighedStamp {
+        name: name.clone(),
+        description: found.map(|(_, stamp)| stamp.description.clone()).unwrap_or_default(),
+        platform: found.map(|(platform, _)| platform.name.clone()),
+        how: found.map(|(platform, _)| platform.connect_message.clone()).unwrap_or_default(),
+        weight,
+    }
+}
+
+fn sort(stamps: &mut [WeighedStamp]) {
+    stamps.sort_by(|one, other| other.weight.cmp(&one.weight).then_with(|| one.name.cmp(&other.name)));
+}
