@@ -279,7 +279,7 @@ pub async fn forget_address(tx: &mut Tx, address: EvmAddress) -> Result<u64, Sto
     let wallets = tx.execute(sql("DELETE FROM activity_wallets WHERE address = $1").bind(address)).await?;
     let parties = tx.execute(sql("DELETE FROM activity_parties WHERE address = $1").bind(address)).await?;
     let is_member = if tx.is_sqlite() { "instr(members, $2) > 0" } else { "position($2 in members) > 0" };
-    let groups = sql("DELETE FROM suspect_groups WHERE document LIKE $1 OR ").then(is_member);
+    let groups = sql("DELETE FROM suspect_groups WHERE document LIKE $1 OR ").append(is_member);
     let groups = tx.execute(groups.bind(format!("%{address}%")).bind(address)).await?;
     Ok(wallets + parties + groups)
 }

@@ -307,7 +307,7 @@ pub async fn bodies_after(
         .bind(workspace)
         .bind(event)
         .push_if(" AND id > ?", after)
-        .then(" ORDER BY id")
+        .append(" ORDER BY id")
         .limit(limit);
     executor.all(query).await
 }

@@ -101,7 +101,7 @@ pub async fn list(
             .bind(workspace)
             .push_if(" AND state = ?", state)
             .push_if(" AND id < ?", before)
-            .then(" ORDER BY id DESC")
+            .append(" ORDER BY id DESC")
             .limit(limit);
     executor.all(query).await
 }

@@ -114,7 +114,7 @@ pub async fn insert(
 pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, scorer: ScorerId) -> Result<Option<i64>, StoreError> {
     let query = sql("SELECT revision FROM scorers WHERE workspace_id = $1 AND id = $2 AND revision > 0");
     let query = query.bind(workspace).bind(scorer);
-    let query = if tx.is_sqlite() { query } else { query.then(" FOR NO KEY UPDATE") };
+    let query = if tx.is_sqlite() { query } else { query.append(" FOR NO KEY UPDATE") };
     Ok(tx.optional(query).await?.map(|(revision,)| revision))
 }
 

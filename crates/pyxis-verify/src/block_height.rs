@@ -86,7 +86,7 @@ async fn hand_over(state: &State, network: &Network) -> Result<()> {
     let mut tx = state.store.begin().await?;
     let clocks = block_clocks::lock(&mut tx).await?;
     let Some(clock) = clocks.iter().find(|clock| clock.network == network.name) else { return Ok(()) };
-    let counted = counted(clock, state.now()).height.max(clock.sealed_height);
+    let counted = newest_block(clock, state.now()).height.max(clock.sealed_height);
     let local_until = counted.max(proof_log::highest(&mut tx, &network.name).await?);
     if head.height <= local_until && clock.kind == Some(ClockKind::Local) {
         return Err(refused(format!(

@@ -228,8 +228,8 @@ impl Error {
     pub fn message(&self) -> String {
         let known = self.known();
         match known.is_empty() {
-            true => self.said().into_owned(),
-            false => format!("{}. Known: {}", self.said(), known.join(", ")),
+            true => self.public_message().into_owned(),
+            false => format!("{}. Known: {}", self.public_message(), known.join(", ")),
         }
     }
 

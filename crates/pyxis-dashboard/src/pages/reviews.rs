@@ -10,10 +10,10 @@ use pyxis_store::score_reviews::{ReviewState, ScoreReviewRow};
 use serde::Deserialize;
 
 use super::agents::unprocessable;
-use super::explorer::badge;
+use super::explorer::stamp_status;
 use super::scoring::problem;
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
 use crate::view::reviews::{EvidenceRow, ReviewBadge, ReviewLine, ReviewPage, ReviewsPage};
@@ -108,7 +108,7 @@ async fn page(
     let evidence = found.stamps.iter().map(|line| EvidenceRow {
         stamp: line.stamp.provider.to_string(),
         contribution: text::plain(line.contribution),
-        standing: badge(line.standing),
+        standing: stamp_status(line.standing),
         expires: Timestamp::new(line.stamp.expires_at, now),
     });
     html(&ReviewPage {
@@ -124,7 +124,7 @@ async fn page(
 
 pub(crate) async fn decide(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = review_id(&id)?;
     let row = score_reviews::find(&scoring.store, who.person.workspace(), id).await?;
@@ -134,7 +134,7 @@ pub(crate) async fn decide(
     };
     let reason = fields.trimmed("reason").replace("\r\n", "\n");
     match score_reviews::decide(&scoring, &who.person.actor(), id, decision, &reason).await {
-        Ok(_) => Ok(notice.then(&state, &format!("{LIST}/{id}"))),
+        Ok(_) => Ok(notice.redirect(&state, &format!("{LIST}/{id}"))),
         Err(error) => {
             let problems = problem(error, |_| "reason")?;
             Ok(unprocessable(page(&state, &scoring, &who, &row, (reason, problems)).await?))

@@ -193,12 +193,12 @@ fn scheduled(stored: &Scorer, change: &scorers::ScheduledChange, state: &State) 
 
 pub(crate) async fn withdraw_change(
     PathId(id): PathId,
-    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
+    SubmittedForm { state, who: ScoringManager(who, scoring), fields }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let change = fields.get("change").parse().map_err(|_| Error::NotFound)?;
     scorer_changes::withdraw(&scoring.audited, &who.person.actor(), id, change).await?;
-    Ok(Notice::ScorerChangeWithdrawn.then(&state, &path(id)))
+    Ok(Notice::ScorerChangeWithdrawn.redirect(&state, &path(id)))
 }
 
 fn freshness(found: &Rescore) -> Freshness {

@@ -73,7 +73,7 @@ pub enum ReviewBadge {
 
 impl ReviewBadge {
     /// The word on the badge.
-    pub const fn word(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Open => "Open",
             Self::Granted => "Granted",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State as Extract;
 use pyxis_core::address::EvmAddress;
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::responses::InvalidField;
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path};
@@ -43,7 +43,7 @@ impl Listed for ErasureResponse {
     const MEMBER: &'static str = "erasures";
 }
 
-pub(super) type ErasureListResponse = List<ErasureResponse>;
+pub(super) type ErasureListResponse = CompleteList<ErasureResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = ErasureOutcome)]

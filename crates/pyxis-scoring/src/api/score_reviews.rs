@@ -5,7 +5,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScoreReviewId, ScorerId};
-use pyxis_http::admin::{List, Listed, Manager, Result};
+use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -89,7 +89,7 @@ impl Listed for ScoreReviewResponse {
     const MEMBER: &'static str = "score_reviews";
 }
 
-pub(super) type ScoreReviewListResponse = List<ScoreReviewResponse>;
+pub(super) type ScoreReviewListResponse = CompleteList<ScoreReviewResponse>;
 
 fn shown(row: ScoreReviewRow) -> ScoreReviewResponse {
     ScoreReviewResponse {

@@ -5,7 +5,7 @@ use pyxis_core::hex;
 use pyxis_store::score_jobs::{ChunkTotals, RewrittenChunk, StoredChunk};
 
 use super::decoded;
-use super::rows::{BadAddress, InputRow, Outcome, ResultRow};
+use super::rows::{BadAddress, InputRow, ResultRow, RowOutcome};
 use super::worker::totals;
 use crate::error::{Error, Result};
 
@@ -53,9 +53,9 @@ pub(crate) fn without(
 
 fn clear(mut row: ResultRow, address: EvmAddress, mentions: impl Fn(&str) -> bool) -> ResultRow {
     if mentions(&row.address) {
-        return ResultRow { address: String::new(), outcome: Outcome::Invalid(ERASED.to_owned()), ..row };
+        return ResultRow { address: String::new(), outcome: RowOutcome::Invalid(ERASED.to_owned()), ..row };
     }
-    if let Outcome::Scored(score) = &mut row.outcome
+    if let RowOutcome::Scored(score) = &mut row.outcome
         && score.cluster.as_ref().is_some_and(|cluster| cluster.names(address))
     {
         score.cluster = None;

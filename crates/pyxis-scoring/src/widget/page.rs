@@ -55,7 +55,7 @@ pub(crate) async fn page(
 /// `None` from any other page, or if no key of the scorer allows the server's own origin.
 async fn own_page(state: &State, headers: &HeaderMap, scorer: ScorerId) -> Result<Option<WidgetPage>> {
     let Some(origin) = self_check::own_origin(state) else { return Ok(None) };
-    if only(headers, &ORIGIN) != Some(&origin) {
+    if single_header(headers, &ORIGIN) != Some(&origin) {
         return Ok(None);
     }
     let key = self_check::key_of(state, scorer).await.map_err(|error| Error::Internal(error.into()))?;

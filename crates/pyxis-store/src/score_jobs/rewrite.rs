@@ -101,8 +101,8 @@ pub async fn replace(tx: &mut Tx, chunk: &RewrittenChunk) -> Result<bool, StoreE
     tx.execute(count).await?;
     let query = sql("UPDATE score_job_chunks SET input = $1, result = $2, scored = $3, failed = $4, \
          retryable = $5 WHERE job_id = $6 AND number = $7 AND input = $8 AND result IS NOT DISTINCT FROM $9")
-    .bind(Packed::of(&chunk.input))
-    .bind(chunk.result.as_deref().map(Packed::of))
+    .bind(Packed::pack(&chunk.input))
+    .bind(chunk.result.as_deref().map(Packed::pack))
     .bind(totals.scored)
     .bind(totals.failed)
     .bind(totals.retryable)

@@ -19,7 +19,8 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
             print_secret(global.json, webhook_json(&webhook), &secret);
         }
         WebhookCommand::List => {
-            let rows: Vec<_> = webhooks::list(&state.store, workspace).await?.iter().map(webhook_json).collect();
+            let rows: Vec<_> =
+                webhooks::list(&state.store, workspace).await?.iter().map(webhook_json).collect();
             out::list(
                 global.json,
                 "webhook endpoints",

@@ -43,8 +43,7 @@ fn mined(request: &Received, now: i64) -> Reply {
     let asked: Value = serde_json::from_str(request.text()).unwrap();
     let number = asked["params"][0].as_str().unwrap().strip_prefix("0x");
     let number = number.map_or(BLOCKS, |digits| i64::from_str_radix(digits, 16).unwrap());
-    let block =
-        json!({"number": format!("{number:#x}"), "timestamp": format!("{:#x}", now + AHEAD - BLOCKS + number)});
+    let block = json!({"number": format!("{number:#x}"), "timestamp": format!("{:#x}", now + AHEAD - BLOCKS + number)});
     let block = if number > BLOCKS { Value::Null } else { block };
     Reply::json(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": block}).to_string())
 }
