@@ -70,7 +70,7 @@ pub(super) async fn add(app: &App, as_json: bool, wanted: &Add) -> Result<()> {
         let graph = data::graph(app, &wanted.activity).await?;
         custom = tokio::task::spawn_blocking(move || {
             let rows = dataset::rows(&graph, &PeerIndex::build(&graph), &labels);
-            custom.judge(&rows).map(|()| custom)
+            custom.calibrate(&rows).map(|()| custom)
         })
         .await??;
     }
