@@ -126,7 +126,7 @@ pub(crate) async fn get_score(
     };
     let pairs = QueryPairs::read(Some(&query));
     if SignedQuery::is_in(&pairs) {
-        return signed::get(&state, &headers, scorer, address, &pairs).await;
+        return Box::pin(signed::get(&state, &headers, scorer, address, &pairs)).await;
     }
     respond(&state, &headers, async |caller| {
         with_query(&state, caller, Ok(scorer), Ok(address), &pairs).await
