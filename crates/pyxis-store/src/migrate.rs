@@ -94,7 +94,6 @@ const MIGRATIONS: &[Migration] = &[
     migration!(43, "0043_widget", Additive),
     migration!(44, "0044_score_jobs", Additive),
     migration!(45, "0045_change", Additive),
-    migration!(45, "0045_change", Additive),
     migration!(46, "0046_block_handover", Additive),
     migration!(47, "0047_score_reviews", Additive),
 ];

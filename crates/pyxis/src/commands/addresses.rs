@@ -16,7 +16,7 @@ pub(super) async fn run(global: &Global, command: AddressCommand) -> Result<Exit
         AddressCommand::Erase { address } => {
             let erased = erasures::erase(state, &actor, address).await?;
             // Features of other wallets may depend on what was removed.
-            activity::follow(&app).await?;
+            activity::update_derived_data(&app).await?;
             erased.into_iter().collect()
         }
         AddressCommand::Receipts { address } => erasures::receipts(state, actor.workspace, address).await?,

@@ -7,7 +7,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::hex;
 use pyxis_core::id::WebhookId;
-use pyxis_models::reading::Reader;
+use pyxis_models::activity_reader::Reader;
 use pyxis_scoring::activity::{import, lags, rebuild};
 use pyxis_scoring::service::erasures::{self, Erasure};
 use pyxis_store::webhooks::{self, WebhookRow};

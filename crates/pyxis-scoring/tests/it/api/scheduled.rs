@@ -77,7 +77,7 @@ engines! {
         let progress = async || {
             scorers::progress(&scene.state.books, scene.workspace, scorer, scene.state.now()).await.unwrap()
         };
-        assert_eq!(progress().await, Rescore { stored: 1, outdated: 0, running: false });
+        assert_eq!(progress().await, Rescore { stored: 1, outdated: 0, unscored: 0, running: false });
         scene.on_day(6);
         assert_eq!(progress().await.outdated, 1);
         let actor = Actor::cli(scene.workspace);
@@ -98,7 +98,7 @@ engines! {
             let found = votes::scores(&open, scorer, &[wallet(1)], Some(moment)).await.unwrap().unwrap();
             let VoteScore { score, passes, .. } = found.known[&wallet(1)];
             let actor = Actor::cli(scene.workspace);
-            let population = Population::of(&scene.state, &actor, scorer, Some(moment)).await.unwrap();
+            let population = Population::load(&scene.state, &actor, scorer, Some(moment)).await.unwrap();
             let line = population.page(None, 9).await.unwrap().remove(0);
             let list = score_lists::passing(&scene.state, &actor, scorer, Some(moment)).await.unwrap();
             assert_eq!((line.passing, list.tree.is_some()), (passes, passes), "{moment:?}");

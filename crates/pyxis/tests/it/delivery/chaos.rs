@@ -16,11 +16,10 @@ use pyxis_core::secret::SecretString;
 use pyxis_gateway::ChatSettings;
 use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_gateway::approvals::decide::{Decision, decide};
-use pyxis_gateway::channels::deliver_due;
 use pyxis_gateway::channels::matrix::MatrixConfig;
 use pyxis_gateway::channels::telegram::TelegramConfig;
-use pyxis_gateway::notifications::webhooks::deliver_due;
 use pyxis_gateway::{Config, workers};
+use pyxis_gateway::{channels, notifications};
 use pyxis_store::approvals;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryStatus};
@@ -156,7 +155,7 @@ impl Scene {
     async fn show_all(&self) {
         let (state, store) = (&self.proxy.state, &self.proxy.state.store);
         for _ in 0..1000 {
-            deliver_due(state).await.unwrap();
+            channels::deliver_due(state).await.unwrap();
             let now = self.proxy.clock().now();
             let next = [
                 chat_messages::next_due(store, ChatPlatform::TELEGRAM, now).await.unwrap(),
@@ -172,7 +171,7 @@ impl Scene {
     async fn deliver_all(&self) {
         let (state, store) = (&self.proxy.state, &self.proxy.state.store);
         for _ in 0..1000 {
-            deliver_due(state).await.unwrap();
+            notifications::webhooks::deliver_due(state).await.unwrap();
             let now = self.proxy.clock().now();
             let Some(next) = deliveries::next_due(store, now).await.unwrap() else { return };
             self.proxy.advance(next.since(now));

@@ -116,7 +116,7 @@ async fn an_otlp_receiver_with_authentication_gets_the_trail_and_no_one_sees_the
 #[tokio::test]
 async fn the_lag_rises_while_the_receiver_does_not_answer_and_falls_to_nothing_afterwards() {
     let receiver = Upstream::http().await;
-    let (reply, release) = Reply::ok("").held();
+    let (reply, release) = Reply::ok("").hold();
     receiver.reply(reply);
     let setup = Setup::new().env("PX_AUDIT_PUSH", &format!("otlp+{}", receiver.url("")));
     let site = Site::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
