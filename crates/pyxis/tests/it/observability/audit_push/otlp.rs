@@ -134,7 +134,7 @@ async fn the_lag_rises_while_the_receiver_does_not_answer_and_falls_to_nothing_a
         (now > records && age > seconds).then_some(())
     };
     until("more records that wait longer", rising).await;
-    release.go();
+    release.send();
     until("no lag", async || (lag().await == (0.0, 0.0)).then_some(())).await;
     let pushed = value(&page(&site.app).await, "pyxis_audit_pushed_total").unwrap();
     assert!(pushed > records, "{pushed}");
