@@ -67,13 +67,13 @@ pub(super) async fn occurrences(scene: &Scene, address: EvmAddress) -> Vec<Strin
     let mut statements = Vec::new();
     for column in scene.sql(columns).await {
         let (table, name) = column.split_once('.').unwrap();
-        let texts = if sqlite {
+        let spellings = if sqlite {
             vec![format!("lower(hex(\"{name}\"))"), format!("lower(CAST(\"{name}\" AS TEXT))")]
         } else {
             vec![format!("lower(CAST(\"{name}\" AS TEXT))")]
         };
         let find = if sqlite { "instr" } else { "strpos" };
-        let tests = texts
+        let tests = spellings
             .iter()
             .flat_map(|text| [&plain, &nested].map(|needle| format!("{find}({text}, '{needle}') > 0")));
         let test = tests.collect::<Vec<_>>().join(" OR ");

@@ -81,7 +81,7 @@ engines! {
         scene.on_day(6);
         assert_eq!(progress().await.outdated, 1);
         let actor = Actor::cli(scene.workspace);
-        assert_eq!(scorers::rescore(&scene.state, &actor, scorer, |_| ()).await.unwrap(), 1);
+        assert_eq!(Box::pin(scorers::rescore(&scene.state, &actor, scorer, |_| ())).await.unwrap(), 1);
         assert_eq!(progress().await.outdated, 0);
     }
 
