@@ -258,12 +258,12 @@ impl ServerHandler for McpServer {
             },
             "call" => {
                 let state = request.request_state.as_deref();
-                self.call(&ClientInfo::of(&context), &caller, request.arguments, state).await
+                self.call(&ClientInfo::from_context(&context), &caller, request.arguments, state).await
             }
             "wait" => self.wait(&caller, request.arguments).await,
             "withdraw" => self.withdraw(&caller, request.arguments).await,
             "explain" => self.explain(&caller, request.arguments).await,
-            _ => Box::pin(self.proxied(&ClientInfo::of(&context), &caller, request)).await,
+            _ => Box::pin(self.proxied(&ClientInfo::from_context(&context), &caller, request)).await,
         }
     }
 
@@ -346,7 +346,7 @@ pub(crate) struct ClientInfo {
 }
 
 impl ClientInfo {
-    fn of(context: &RequestContext<RoleServer>) -> Self {
+    fn from_context(context: &RequestContext<RoleServer>) -> Self {
         let (client, capabilities) = (context.client_info(), context.client_capabilities());
         if context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
             return Self { name: client.map(|client| name(&client)), ..Self::able(capabilities, true) };

@@ -1,5 +1,5 @@
-//! Score records as they stood at a later moment: without the Stamps that had expired by then, and with the terms that
-//! were scheduled for then.
+//! Score records as they stood at a later moment. They lack the Stamps that had expired by then, and follow the terms
+//! that were scheduled for then.
 
 use std::collections::BTreeMap;
 

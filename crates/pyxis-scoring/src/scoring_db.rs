@@ -41,7 +41,7 @@ impl ScoringDb {
 
     /// Hash that stands for an erased address.
     pub(crate) fn hash_of(&self, workspace: WorkspaceId, address: EvmAddress) -> AddressHash {
-        AddressHash::of(self.outbox.keyring(), workspace, address)
+        AddressHash::new(self.outbox.keyring(), workspace, address)
     }
 
     /// The address that a `score.changed` event is about; `None` if its body cannot be read.

@@ -58,8 +58,8 @@ impl VoteScores {
 }
 
 /// Reads the scores of voters in a scorer that is open to votes. Without a moment they are the current ones, computed if
-/// necessary. With one they are the last that were computed by then, under the terms that were scheduled by then, so the
-/// answer about a moment never changes. `None` if no such scorer is open.
+/// necessary. With one they are the last that were computed by then, under the terms that were scheduled by then. So
+/// the answer about a moment never changes. `None` if no such scorer is open.
 pub async fn scores(
     state: &State,
     scorer: ScorerId,

@@ -5,7 +5,7 @@
 //! above it. The registry belongs to the installation, not to a workspace.
 //!
 //! Pyxis counts the blocks of a network without nodes. Nodes that are added later take over at a block with a higher
-//! number than any that Pyxis counted, so that all changes stay in the order of their heights.
+//! number than any that Pyxis counted. So all changes stay in the order of their heights.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::NetworkName;

@@ -142,7 +142,7 @@ pub struct AddressHash(EvmAddress);
 
 impl AddressHash {
     /// Hash of an address in a workspace.
-    pub fn of(keyring: &Keyring, workspace: WorkspaceId, address: EvmAddress) -> Self {
+    pub fn new(keyring: &Keyring, workspace: WorkspaceId, address: EvmAddress) -> Self {
         let mut mac = cipher::hmac(keyring.derive("erased-address").expose());
         mac.update(workspace.to_string().as_bytes());
         mac.update(&address.0);
@@ -275,7 +275,7 @@ pub async fn insert(
 }
 
 /// Receipts of an address, newest first.
-pub async fn of(
+pub async fn list_for(
     executor: impl Executor,
     workspace: WorkspaceId,
     hash: AddressHash,

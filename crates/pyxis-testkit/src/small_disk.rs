@@ -10,7 +10,7 @@ const INSIDE: &str = "PX_TESTKIT_MOUNTS";
 /// Runs the test `name` (its full path) again in a mount namespace that ends with it. Returns `true` there, and `false` in
 /// the outer process once the inner run has passed.
 ///
-/// Panics without the privilege, and if the inner run fails: tests that need it have `full_disk::` in their path, so that
+/// Panics without the privilege, and if the inner run fails. Tests that need it have `full_disk::` in their path, so that
 /// `ci/test.sh` can leave them out.
 #[expect(clippy::disallowed_methods, reason = "a test finds in this way where it runs")]
 pub fn inside(name: &str) -> bool {

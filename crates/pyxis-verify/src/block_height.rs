@@ -140,7 +140,7 @@ pub struct QuestionBlock {
 }
 
 impl QuestionBlock {
-    fn counted(ClockBlock { height, at }: ClockBlock, before_nodes: bool) -> Self {
+    fn of_registry(ClockBlock { height, at }: ClockBlock, before_nodes: bool) -> Self {
         Self { registry_height: height, at, mined: None, before_nodes }
     }
 }
@@ -148,18 +148,18 @@ impl QuestionBlock {
 /// The block that a question is about. It is sealed before the caller reads it. A height above the head is refused.
 pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Result<QuestionBlock> {
     let Snapshot::Block(height) = snapshot else {
-        return Ok(QuestionBlock::counted(ClockBlock { height: i64::MAX, at: state.now() }, false));
+        return Ok(QuestionBlock::of_registry(ClockBlock { height: i64::MAX, at: state.now() }, false));
     };
     let local = local(state, &network.name).await?;
     let block = match state.chains.get(&network.name) {
-        Some(_) if local.counted_here(height) => QuestionBlock::counted(local.block(height), true),
+        Some(_) if local.counted_here(height) => QuestionBlock::of_registry(local.block(height), true),
         Some(chain) => {
             let mined = mined(state, (network, chain), height).await?;
             let registry_height = local.registry_height(mined);
             QuestionBlock { registry_height, at: mined.at, mined: Some(mined), before_nodes: false }
         }
         None if height > local.head(state.now()).height => return Err(Error::InvalidSnapshot),
-        None => QuestionBlock::counted(local.block(height), false),
+        None => QuestionBlock::of_registry(local.block(height), false),
     };
     if height > local.sealed() {
         let sealed = block_clocks::seal(&state.store, &network.name, height).await?;

@@ -36,7 +36,7 @@ pub struct VoterFault {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct StrategyResponse {
     score: Vec<VoterResult>,
 }
 
@@ -85,7 +85,7 @@ impl VotingStrategy {
             Self::Score => routes::score_strategy(state, &query).await,
         };
         let text = answer.map_err(|error| error.message())?;
-        let answer: Answer = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let answer: StrategyResponse = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         Ok(answer.score)
     }
 }

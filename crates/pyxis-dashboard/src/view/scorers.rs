@@ -119,9 +119,9 @@ pub enum Freshness {
     Running(String),
 }
 
-/// The editor. Fields: `name`, `threshold`, `revision` (hidden: the one that the draft is based on), one field
-/// `weight.{Stamp}` for each row (blank: no weight), `keep_until_expiry` (ticked: `1`), and `extra_name` with
-/// `extra_weight` for a Stamp that is in no row.
+/// The editor. Fields: `name`, `threshold`, and `revision` (hidden: the one that the draft is based on). One field
+/// `weight.{Stamp}` for each row (blank: no weight). `keep_until_expiry` is `1` if it is ticked. `extra_name` with
+/// `extra_weight` is for a Stamp that is in no row.
 #[derive(Clone, Debug)]
 pub struct ScorerForm {
     pub name: String,

@@ -23,8 +23,8 @@ use crate::runtime::stored::StoredRequest;
 /// Attempts in a race between identical requests before giving up.
 const ATTEMPTS: usize = 5;
 
-/// Stores the request as pending, or finds an identical one: a pending one or, through an entry point, a decided one
-/// whose outcome its agent has not received.
+/// Stores the request as pending, or finds an identical one that is pending. Through an entry point it may also be a
+/// decided one whose outcome its agent has not received.
 pub(crate) async fn pause(
     state: &State,
     asked: &ValidatedRequest<'_>,

@@ -55,7 +55,7 @@ pub(super) struct OutcomeResponse {
     receipt: Option<ErasureResponse>,
 }
 
-fn shown(row: Erasure) -> ErasureResponse {
+fn erasure_response(row: Erasure) -> ErasureResponse {
     ErasureResponse {
         id: row.id.to_string(),
         removed: row.removed,
@@ -110,7 +110,7 @@ pub(super) async fn erase(
     let (work, workspace) = (state.clone(), actor.workspace);
     let running = tokio::spawn(async move { erasures::erase(&work, &actor, address).await });
     if let Some(receipt) = running.await.map_err(Error::internal)?? {
-        return Ok(Json(OutcomeResponse { erased: true, receipt: Some(shown(receipt)) }));
+        return Ok(Json(OutcomeResponse { erased: true, receipt: Some(erasure_response(receipt)) }));
     }
     let last = erasures::receipts(&state, workspace, address).await?.into_iter().next();
     Ok(Json(OutcomeResponse { erased: false, receipt: last.map(shown) }))

@@ -91,7 +91,7 @@ impl Listed for ScoreReviewResponse {
 
 pub(super) type ScoreReviewListResponse = CompleteList<ScoreReviewResponse>;
 
-fn shown(row: ScoreReviewRow) -> ScoreReviewResponse {
+fn review_response(row: ScoreReviewRow) -> ScoreReviewResponse {
     ScoreReviewResponse {
         id: row.id,
         scorer_id: row.scorer_id,
@@ -162,7 +162,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(review): Path<String>,
 ) -> Result<Json<ScoreReviewResponse>> {
-    Ok(Json(shown(score_reviews::find(&state.store, actor.workspace, id(&review)?).await?)))
+    Ok(Json(review_response(score_reviews::find(&state.store, actor.workspace, id(&review)?).await?)))
 }
 
 /// Decide a review.
@@ -196,5 +196,7 @@ pub(super) async fn decide(
         DecisionName::Grant => ReviewDecision::Grant,
         DecisionName::Decline => ReviewDecision::Decline,
     };
-    Ok(Json(shown(score_reviews::decide(&state, &actor, id(&review)?, decision, &input.reason).await?)))
+    Ok(Json(review_response(
+        score_reviews::decide(&state, &actor, id(&review)?, decision, &input.reason).await?,
+    )))
 }

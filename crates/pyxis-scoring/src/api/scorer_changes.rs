@@ -38,7 +38,7 @@ pub(super) struct ScheduledChangeResponse {
     created_by: String,
 }
 
-pub(super) fn shown(change: ScheduledChange) -> ScheduledChangeResponse {
+pub(super) fn scheduled_change_response(change: ScheduledChange) -> ScheduledChangeResponse {
     ScheduledChangeResponse {
         id: change.id.to_string(),
         effective_from: change.effective_from.to_rfc3339(),
@@ -51,7 +51,7 @@ pub(super) fn shown(change: ScheduledChange) -> ScheduledChangeResponse {
 }
 
 /// Reads the moment of a change.
-pub(super) fn moment(text: Option<String>) -> Result<Option<UnixMillis>, Error> {
+pub(super) fn parse_time(text: Option<String>) -> Result<Option<UnixMillis>, Error> {
     let read = |text: String| {
         UnixMillis::parse_rfc3339(&text)
             .ok_or_else(|| Error::field("effective_from", "a time, for example 2026-01-31T09:05:00Z"))

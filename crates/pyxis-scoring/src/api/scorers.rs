@@ -170,7 +170,9 @@ fn scorer_response(scorer: Scorer) -> ScorerResponse {
         weights: Some(scorer.terms.weights),
         revision: scorer.terms.revision,
         kept_weights: Some(scorer.terms.kept.into_iter().map(Into::into).collect()),
-        scheduled_changes: Some(scorer.scheduled.into_iter().map(scorer_changes::shown).collect()),
+        scheduled_changes: Some(
+            scorer.scheduled.into_iter().map(scorer_changes::scheduled_change_response).collect(),
+        ),
         created_at: scorer.created_at.to_rfc3339(),
     }
 }
@@ -308,7 +310,7 @@ pub(super) async fn update(
         weights: input.weights.map(weights),
         keep_until_expiry: input.keep_until_expiry,
         revision: input.revision,
-        effective_from: scorer_changes::moment(input.effective_from)?,
+        effective_from: scorer_changes::parse_time(input.effective_from)?,
     };
     Ok(Json(scorer_response(scorers::update(&state.audited, &actor, id(&scorer)?, patch).await?)))
 }
@@ -395,7 +397,11 @@ pub(super) async fn preview(
     };
     Ok(Json(Previewed {
         revision: found.revision,
-        scheduled_changes: found.scheduled.into_iter().map(scorer_changes::shown).collect(),
+        scheduled_changes: found
+            .scheduled
+            .into_iter()
+            .map(scorer_changes::scheduled_change_response)
+            .collect(),
         sampled: found.sampled,
         passing_before: found.passing_before,
         passing_after: found.passing_after,

@@ -136,7 +136,7 @@ pub(crate) async fn get_changes(
         };
         let (next, items) = page(&state, (&caller).into(), &scorer, address, before, limit as usize).await?;
         let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address };
-        let page = ScoreChanges { next, items, kept: kept(&state, place).await? };
+        let page = ScoreChanges { next, items, kept: kept_contributions(&state, place).await? };
         serde_json::to_vec(&page).map(json).map_err(|error| Error::Internal(error.into()))
     })
     .await
@@ -216,14 +216,14 @@ async fn page(
         items.push(item(reader, first.at, None, Some(&first), vec![ChangeCause::first_answer()]));
     }
     let hash = state.books.hash_of(workspace, address);
-    for receipt in erasures::of(store, workspace, hash).await? {
+    for receipt in erasures::list_for(store, workspace, hash).await? {
         items.push(item(reader, receipt.erased_at, None, None, vec![ChangeCause::erased()]));
     }
     Ok((None, items))
 }
 
 /// The Stamps of an address that count with an earlier weight.
-async fn kept(state: &State, place: ScoreKey) -> Result<BTreeMap<String, KeptContribution>> {
+async fn kept_contributions(state: &State, place: ScoreKey) -> Result<BTreeMap<String, KeptContribution>> {
     let (terms, settled) = engine::preview(&state.books, place, state.now()).await?;
     let entry = |entry: &StampEntry| {
         let weight = terms.weights.get(&entry.provider).copied().unwrap_or_default();

@@ -137,9 +137,8 @@ struct SuggestedStamp {
 
 /// Explain the holder's score to the holder.
 ///
-/// Says what counts, what does not and why, what would help, and what changed lately. With a page of the server itself,
-/// such as its self-check page, no publishable key is sent: a key of the scorer that allows the server's own origin
-/// opens it.
+/// Says what counts, what does not and why, what would help, and what changed lately. A page of the server itself, such
+/// as its self-check page, sends no publishable key. It is open while a key of the scorer allows the server's own origin.
 #[utoipa::path(
     post,
     path = "/widget/v1/{scorer_id}/check",

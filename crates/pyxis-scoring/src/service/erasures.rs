@@ -67,7 +67,7 @@ pub async fn erase(state: &State, actor: &Actor, address: EvmAddress) -> Result<
 
 /// Receipts of an address, newest first.
 pub async fn receipts(state: &State, workspace: WorkspaceId, address: EvmAddress) -> Result<Vec<Erasure>> {
-    Ok(erasures::of(&state.store, workspace, state.books.hash_of(workspace, address)).await?)
+    Ok(erasures::list_for(&state.store, workspace, state.books.hash_of(workspace, address)).await?)
 }
 
 /// `None`: a conflict with another transaction.

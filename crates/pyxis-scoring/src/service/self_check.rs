@@ -115,10 +115,10 @@ pub(crate) async fn check(state: &State, place: ScoreKey) -> Result<SelfCheck> {
     })
 }
 
-type Known<'a> = BTreeMap<&'a StampName, (&'a Platform, &'a CatalogueStamp)>;
+type KnownStamps<'a> = BTreeMap<&'a StampName, (&'a Platform, &'a CatalogueStamp)>;
 
-fn known(platforms: &[Platform]) -> Known<'_> {
-    let mut known = Known::new();
+fn known(platforms: &[Platform]) -> KnownStamps<'_> {
+    let mut known = KnownStamps::new();
     for platform in platforms {
         for stamp in platform.groups.iter().flat_map(|group| &group.stamps) {
             known.insert(&stamp.name, (platform, stamp));
@@ -127,7 +127,7 @@ fn known(platforms: &[Platform]) -> Known<'_> {
     known
 }
 
-fn weighed(known: &Known<'_>, name: &StampName, weight: Decimal) -> WeighedStamp {
+fn weighed(known: &KnownStamps<'_>, name: &StampName, weight: Decimal) -> WeighedStamp {
     let found = known.get(name);
     WeighedStamp {
         name: name.clone(),

@@ -115,7 +115,7 @@ async fn import_file(app: &App, file: &Path) -> Result<Imported> {
 
 fn show(bar: &ProgressBar, bytes: u64, lines: i64) {
     bar.set_position(bytes);
-    bar.set_message(format!("{} stored", out::counted(lines, "line")));
+    bar.set_message(format!("{} stored", out::count_noun(lines, "line")));
 }
 
 /// The SHA-256 of a file, hex.
@@ -157,7 +157,7 @@ fn print_result(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<
         let before = if done.new { "" } else { ", all of them in an earlier import" };
         out::line(format_args!(
             "{name}: {} imported, {} rejected{before}",
-            out::counted(done.accepted, "line"),
+            out::count_noun(done.accepted, "line"),
             done.rejected
         ));
         if done.new {
@@ -178,11 +178,11 @@ fn print_result(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<
     };
     out::line(format_args!(
         "{} of {}; {} can be scored, {} of them new or changed; {}",
-        out::counted(rebuilt.transfers, "transfer"),
-        out::counted(rebuilt.addresses, "address"),
-        out::counted(rebuilt.wallets, "wallet"),
+        out::count_noun(rebuilt.transfers, "transfer"),
+        out::count_noun(rebuilt.addresses, "address"),
+        out::count_noun(rebuilt.wallets, "wallet"),
         rebuilt.changed,
-        out::counted(rebuilt.groups, "suspected group")
+        out::count_noun(rebuilt.groups, "suspected group")
     ));
 }
 

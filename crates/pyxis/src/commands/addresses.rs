@@ -32,7 +32,7 @@ pub(super) async fn run(global: &Global, command: AddressCommand) -> Result<Exit
 
 fn print(as_json: bool, receipts: &[Erasure]) {
     if as_json {
-        return out::json(&Value::from(receipts.iter().map(shown).collect::<Vec<_>>()));
+        return out::json(&Value::from(receipts.iter().map(receipt_json).collect::<Vec<_>>()));
     }
     for receipt in receipts {
         let Erasure { id, erased_at, erased_by, audit_seq, audit_mac, .. } = receipt;
@@ -47,7 +47,7 @@ fn print(as_json: bool, receipts: &[Erasure]) {
     }
 }
 
-fn shown(receipt: &Erasure) -> Value {
+fn receipt_json(receipt: &Erasure) -> Value {
     json!({
         "id": receipt.id, "removed": receipt.removed, "kept": receipt.kept,
         "erased_at": receipt.erased_at.to_rfc3339(), "erased_by": receipt.erased_by,

@@ -32,11 +32,11 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             if global.json {
                 out::json(&agent_json(&agent));
             } else {
-                let hourly = agent.row.rate_limit_per_hour.map(|limit| out::counted(limit, "request"));
+                let hourly = agent.row.rate_limit_per_hour.map(|limit| out::count_noun(limit, "request"));
                 out::line(format_args!(
                     "{name}: {} per hour, {}",
                     hourly.as_deref().unwrap_or("unlimited requests"),
-                    out::counted(agent.row.max_pending, "pending approval")
+                    out::count_noun(agent.row.max_pending, "pending approval")
                 ));
             }
         }

@@ -110,7 +110,7 @@ fn read(options: AddressOptions) -> Result<Vec<EvmAddress>> {
 fn print(as_json: bool, name: &StampName, done: &str, change: ListChange) -> bool {
     let ListChange { changed, withdrawn } = change;
     let value = json!({ "name": name, "changed": changed, "withdrawn": withdrawn });
-    let (addresses, stamps) = (out::counted(changed, "address"), out::counted(withdrawn, "Stamp"));
+    let (addresses, stamps) = (out::count_noun(changed, "address"), out::count_noun(withdrawn, "Stamp"));
     let text = format!("{name}: {addresses} {done}, {stamps} withdrawn");
     out::outcome(as_json, &value, text);
     changed > 0

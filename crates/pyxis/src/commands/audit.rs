@@ -49,8 +49,8 @@ async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
         match damage {
             None => out::line(format_args!(
                 "verified {} and {}",
-                out::counted(verdict.records, "record"),
-                out::counted(verdict.checkpoints, "signed head")
+                out::count_noun(verdict.records, "record"),
+                out::count_noun(verdict.checkpoints, "signed head")
             )),
             Some(damage) => out::line(format_args!("DAMAGED at record {}: {}", damage.seq, damage.kind)),
         }

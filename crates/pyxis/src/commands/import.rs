@@ -94,7 +94,7 @@ fn print_result(as_json: bool, done: &ImportProgress, rejects: &Path) {
     }
     out::line(format_args!(
         "{}: {} stored, {} replaced, {} already stored, {} rejected",
-        out::counted(done.lines, "line"),
+        out::count_noun(done.lines, "line"),
         done.accepted,
         done.replaced,
         done.unchanged,

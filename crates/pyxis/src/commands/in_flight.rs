@@ -70,7 +70,7 @@ fn print(global: &Global, from: UnixMillis, to: UnixMillis, found: &[Value]) {
     }
     out::line(format_args!(
         "{} between {} and {}; compare each with its upstream",
-        out::counted(found.len(), "request"),
+        out::count_noun(found.len(), "request"),
         from.to_rfc3339(),
         to.to_rfc3339()
     ));

@@ -86,9 +86,9 @@ async fn list(app: &App, as_json: bool) -> Result<()> {
         "{origin}, trained {} with seed {} on {} ({} human) and {}, fingerprint {}",
         card.trained_at,
         card.seed,
-        out::counted(card.data.labelled, "address"),
+        out::count_noun(card.data.labelled, "address"),
         card.data.humans,
-        out::counted(card.data.transfers, "transfer"),
+        out::count_noun(card.data.transfers, "transfer"),
         held.fingerprint
     ));
     quality::print(card);

@@ -22,7 +22,7 @@ pub(super) fn notice(text: impl Display) {
 }
 
 /// A number of things: `1 address`, `2 addresses`.
-pub(super) fn counted<N: Copy + Display>(count: N, noun: &str) -> String
+pub(super) fn count_noun<N: Copy + Display>(count: N, noun: &str) -> String
 where
     u64: TryFrom<N>,
 {
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn one_thing_is_singular_and_none_or_several_are_plural() {
-        assert_eq!(counted(0_u64, "score"), "0 scores");
-        assert_eq!(counted(1_i64, "suspected group"), "1 suspected group");
-        assert_eq!(counted(1_usize, "address"), "1 address");
-        assert_eq!(counted(2_usize, "address"), "2 addresses");
+        assert_eq!(count_noun(0_u64, "score"), "0 scores");
+        assert_eq!(count_noun(1_i64, "suspected group"), "1 suspected group");
+        assert_eq!(count_noun(1_usize, "address"), "1 address");
+        assert_eq!(count_noun(2_usize, "address"), "2 addresses");
     }
 }

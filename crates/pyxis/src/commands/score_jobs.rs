@@ -103,7 +103,7 @@ async fn create(app: &App, actor: &Actor, as_json: bool, wanted: &CreateJob) -> 
         out::notice(format_args!(
             "warning: {} of {} failed; their column error says why",
             done.failed,
-            out::counted(done.total, "row")
+            out::count_noun(done.total, "row")
         ));
     }
     Ok(())
@@ -146,7 +146,7 @@ async fn run_waiting(app: &App, as_json: bool) -> Result<bool> {
         out::outcome(
             as_json,
             &json!({ "jobs": ended }),
-            format_args!("{} ended", out::counted(ended, "job")),
+            format_args!("{} ended", out::count_noun(ended, "job")),
         );
     } else {
         out::notice("no job is waiting");
@@ -185,7 +185,7 @@ async fn download(
 fn print(as_json: bool, job: &ScoreJobRow) {
     let ScoreJobRow { id, total, scored, failed, .. } = job;
     let problem = job.problem.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
-    let (state, rows) = (job.state.as_str(), out::counted(*total, "row"));
+    let (state, rows) = (job.state.as_str(), out::count_noun(*total, "row"));
     let words = format_args!("{id}: {state}{problem}, {rows}, {scored} scored, {failed} failed");
     out::outcome(as_json, &job_json(job), words);
 }

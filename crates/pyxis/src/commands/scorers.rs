@@ -190,12 +190,12 @@ async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Resul
         // Open to votes: addresses without a stored score get one.
         out::line(format_args!(
             "computed {} (stored before: {}, addresses without a score: {})",
-            out::counted(done, "score"),
+            out::count_noun(done, "score"),
             found.stored,
             found.unscored
         ));
     } else {
-        out::line(format_args!("recomputed {done} of {}", out::counted(found.stored, "stored score")));
+        out::line(format_args!("recomputed {done} of {}", out::count_noun(found.stored, "stored score")));
     }
     Ok(done > 0)
 }

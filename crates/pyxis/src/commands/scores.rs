@@ -40,7 +40,7 @@ async fn merkle(global: &Global, scorer: ScorerId, at: Option<UnixMillis>, file:
     if partial > 0 {
         out::notice(format_args!(
             "warning: {} left off the list, because the score could be computed only in part",
-            out::counted(partial, "passing address")
+            out::count_noun(partial, "passing address")
         ));
     }
     let Some(tree) = tree else {
@@ -52,7 +52,7 @@ async fn merkle(global: &Global, scorer: ScorerId, at: Option<UnixMillis>, file:
     if global.json {
         out::json(&json!({ "root": root, "count": count, "at": at.to_rfc3339(), "file": file }));
     } else {
-        let addresses = out::counted(count, "address");
+        let addresses = out::count_noun(count, "address");
         out::line(format_args!("{addresses} in {}\nroot {root}", file.display()));
     }
     Ok(ExitCode::SUCCESS)

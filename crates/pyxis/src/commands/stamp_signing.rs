@@ -36,7 +36,7 @@ pub(super) async fn run(state: &State, actor: &Actor, wanted: SignStamps) -> Res
         issuer = signed.issuer;
     }
     output.finish()?;
-    out::notice(format_args!("{} signed by {issuer}", out::counted(count, "credential")));
+    out::notice(format_args!("{} signed by {issuer}", out::count_noun(count, "credential")));
     Ok(())
 }
 

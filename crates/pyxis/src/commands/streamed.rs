@@ -71,7 +71,7 @@ async fn copy(pieces: impl Stream<Item = service::Result<Bytes>>, to: &mut dyn W
 /// Prints which file was written, unless it was standard output.
 pub(super) fn print_result(as_json: bool, path: &Path, bytes: u64) {
     if path != Path::new("-") {
-        let words = format_args!("{} in {}", out::counted(bytes, "byte"), path.display());
+        let words = format_args!("{} in {}", out::count_noun(bytes, "byte"), path.display());
         out::outcome(as_json, &json!({ "file": path, "bytes": bytes }), words);
     }
 }

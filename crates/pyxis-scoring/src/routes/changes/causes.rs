@@ -24,11 +24,11 @@ struct Record {
     score: Decimal,
     passing_score: bool,
     threshold: Decimal,
-    stamps: BTreeMap<String, Entry>,
+    stamps: BTreeMap<String, StampEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct StampEntry {
     score: Decimal,
     dedup: bool,
     expiration_date: String,
@@ -106,16 +106,16 @@ pub(super) struct ChangeCause {
 }
 
 impl ChangeCause {
-    const fn of(cause: CauseKind) -> Self {
+    const fn new(cause: CauseKind) -> Self {
         Self { cause, stamp: None, at: None, before: None, after: None }
     }
 
     pub(super) const fn first_answer() -> Self {
-        Self::of(CauseKind::FirstAnswer)
+        Self::new(CauseKind::FirstAnswer)
     }
 
     pub(super) const fn erased() -> Self {
-        Self::of(CauseKind::Erased)
+        Self::new(CauseKind::Erased)
     }
 
     pub(super) fn without_amounts(self) -> Self {
@@ -135,7 +135,7 @@ pub(super) fn causes(before: &HistoricScore, after: &HistoricScore, kept: &[Kept
         found.push(ChangeCause {
             before: Some(old.threshold),
             after: Some(new.threshold),
-            ..ChangeCause::of(CauseKind::ThresholdChanged)
+            ..ChangeCause::new(CauseKind::ThresholdChanged)
         });
     }
     found
@@ -143,14 +143,14 @@ pub(super) fn causes(before: &HistoricScore, after: &HistoricScore, kept: &[Kept
 
 fn of_stamp(
     name: &str,
-    (old, new): (Option<&Entry>, Option<&Entry>),
+    (old, new): (Option<&StampEntry>, Option<&StampEntry>),
     kept: &[KeptWeight],
     now: UnixMillis,
 ) -> Option<ChangeCause> {
     let was_kept =
-        |old: &Entry| kept.iter().any(|one| one.provider.as_str() == name && one.weight == old.score);
+        |old: &StampEntry| kept.iter().any(|one| one.provider.as_str() == name && one.weight == old.score);
     let expired =
-        |entry: &Entry| UnixMillis::parse_rfc3339(&entry.expiration_date).is_some_and(|at| at <= now);
+        |entry: &StampEntry| UnixMillis::parse_rfc3339(&entry.expiration_date).is_some_and(|at| at <= now);
     let (kind, at) = match (old, new) {
         (None, None) => return None,
         (None, Some(_)) => (CauseKind::StampAdded, None),
@@ -174,6 +174,6 @@ fn of_stamp(
         at: at.cloned(),
         before: old.map(|entry| entry.score),
         after: new.map(|entry| entry.score),
-        ..ChangeCause::of(kind)
+        ..ChangeCause::new(kind)
     })
 }

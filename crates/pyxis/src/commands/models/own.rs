@@ -97,12 +97,12 @@ pub(super) fn print_card(custom: &Custom) {
         out::line(format_args!("  {words}"));
     }
     out::line(format_args!("  file {}, written by {}", card.file_sha256, card.producer));
-    out::line(format_args!("  {} {}", out::counted(card.features, "feature"), card.features_sha256));
+    out::line(format_args!("  {} {}", out::count_noun(card.features, "feature"), card.features_sha256));
     out::line(format_args!(
         "  human: column {} of output {}; {} with {}",
         card.human_column,
         card.output,
-        out::counted(card.steps, "step"),
+        out::count_noun(card.steps, "step"),
         card.operators.join(", ")
     ));
     out::line(format_args!(
@@ -170,7 +170,7 @@ async fn write(app: &App, model: Model, addresses: &Path, path: &Path, names: &[
         }
     }
     file.flush()?;
-    let wallets = out::counted(written, "wallet");
+    let wallets = out::count_noun(written, "wallet");
     out::line(format_args!("{wallets} of {}, features {}", addresses.len(), features::digest(model)));
     Ok(())
 }

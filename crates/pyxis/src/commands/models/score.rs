@@ -67,7 +67,7 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
     if as_json {
         out::json(&json!({ "addresses": addresses, "too_little_data": without, "fingerprint": fingerprint }));
     } else {
-        let addresses = out::counted(addresses, "address");
+        let addresses = out::count_noun(addresses, "address");
         out::line(format_args!("{addresses}, {without} of them with too little data"));
     }
     Ok(())

@@ -158,7 +158,7 @@ fn print_result(as_json: bool, done: &Done, rejects: &Rejects) {
     }
     out::line(format_args!(
         "{}: {} registered, {} already registered, {} rejected",
-        out::counted(done.lines, "line"),
+        out::count_noun(done.lines, "line"),
         done.accepted,
         done.unchanged,
         done.rejected
