@@ -30,12 +30,13 @@ const CAUSES = {
   claimed_by_another_address: (cause) => `Another address holds the account of ${cause.stamp}.`,
   claim_ended: (cause) => `No other address holds the account of ${cause.stamp} any more.`,
   weight_changed: (cause) => `The points of ${cause.stamp} changed from ${plain(cause.before)} to ${plain(cause.after)}.`,
-  kept_weight_ended: (cause) => `${cause.stamp} was renewed and now has ${plain(cause.after)} points.`,
+  kept_weight_ended: (cause) => `${cause.stamp} was renewed and now has ${points(cause.after)}.`,
   threshold_changed: (cause) => `The points needed changed from ${plain(cause.before)} to ${plain(cause.after)}.`,
   erased: () => "Everything stored about this address was erased.",
 };
 
 const plain = (amount) => String(Number(amount));
+const points = (amount) => (Number(amount) === 1 ? "1 point" : `${plain(amount)} points`);
 const day = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: "medium" });
 
 function element(name, text, className = "") {
@@ -101,17 +102,14 @@ async function signIn(wallet) {
 }
 
 function show(check) {
-  const named = (stamp, points) => [
-    element("span", stamp.name, "mono"),
-    element("span", `${plain(points)} points`, "badge plain"),
-  ];
+  const named = (stamp, amount) => [element("span", stamp.name, "mono"), element("span", points(amount), "badge plain")];
   part("score").textContent = plain(check.score);
   part("needed").textContent = `of ${plain(check.threshold)}`;
   part("address").textContent = check.address;
   const verdict = part("verdict");
   verdict.textContent = check.passing ? "You pass" : "You do not pass yet";
   verdict.className = `badge large ${check.passing ? "green" : "amber"}`;
-  part("missing").textContent = Number(check.missing) > 0 ? `${plain(check.missing)} points are missing.` : "";
+  part("missing").textContent = Number(check.missing) > 0 ? `${points(check.missing)} missing.` : "";
   const counts = (stamp) => stamp.status === "counts" || stamp.status === "keeps_weight";
   const kept = (stamp) =>
     stamp.status === "keeps_weight" ? `Keeps earlier points; ${plain(stamp.weight)} after a renewal. ` : "";
