@@ -50,7 +50,9 @@ pub(crate) async fn page(
     let base = &state.gateway.config.base_url;
     html(&VotingStrategyPage {
         shell: who.shell(&state).await?,
-        strategies: choices(VotingStrategy::ALL, wish.strategy, |one| (one.name().to_owned(), word(one))),
+        strategies: choices(VotingStrategy::ALL, wish.strategy, |one| {
+            (one.name().to_owned(), strategy_label(one))
+        }),
         networks: networks(verify, &wish.network),
         scorers: scorers(verify, &wish.scorer),
         is_score: wish.strategy == VotingStrategy::Score,
@@ -189,7 +191,7 @@ fn scorers(verify: &verify::State, chosen: &str) -> Vec<Choice> {
     verify.scores.open_scorers().iter().map(choice).collect()
 }
 
-fn word(strategy: VotingStrategy) -> String {
+fn strategy_label(strategy: VotingStrategy) -> String {
     match strategy {
         VotingStrategy::Proof(kind) => format!("Proof: {}", kind_word(kind)),
         VotingStrategy::Score => "Score by Stamps".to_owned(),
