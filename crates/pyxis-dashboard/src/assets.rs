@@ -36,10 +36,10 @@ pub struct Asset {
 
 impl Asset {
     fn new(name: &str, extension: &str, bytes: &'static [u8]) -> Self {
-        Self::of(name, extension, Bytes::from_static(bytes))
+        Self::from_bytes(name, extension, Bytes::from_static(bytes))
     }
 
-    fn of(name: &str, extension: &str, bytes: Bytes) -> Self {
+    fn from_bytes(name: &str, extension: &str, bytes: Bytes) -> Self {
         let digest = hex(&Sha256::digest(&bytes));
         let content_type = match extension {
             "css" => "text/css; charset=utf-8",
@@ -88,7 +88,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     weights: Asset::new("weights", "js", include_bytes!("../assets/weights.js")),
     passkey: Asset::new("passkey", "js", include_bytes!("../assets/passkey.js")),
     push: Asset::new("push", "js", include_bytes!("../assets/push.js")),
-    check: Asset::of(
+    check: Asset::from_bytes(
         "check",
         "js",
         [pyxis_scoring::widget::WALLETS, include_str!("../assets/check.js")].concat().into(),

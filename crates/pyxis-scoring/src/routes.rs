@@ -82,7 +82,7 @@ fn describe_routes(with_earlier: bool) -> Described {
         keys: DescribedRouter::default()
             .routes(routes!(well_known::get_jwks))
             .routes(routes!(well_known::get_score_keys)),
-        widget: widget::describe_routes().merge(self_check::described()),
+        widget: widget::describe_routes().merge(self_check::describe_routes()),
     }
 }
 

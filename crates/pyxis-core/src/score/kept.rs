@@ -77,14 +77,17 @@ mod tests {
         }
     }
 
-    fn kept(name: &str, weight: &str, before: i64) -> KeptWeight {
+    fn kept_weight(name: &str, weight: &str, before: i64) -> KeptWeight {
         let (provider, weight) = (name.parse().unwrap(), weight.parse().unwrap());
         KeptWeight { provider, weight, issued_before: UnixMillis(before) }
     }
 
     #[test]
     fn a_credential_from_before_a_change_keeps_the_highest_weight_that_it_had() {
-        let (now, all) = (weights(&[("A", "1")]), [kept("A", "2", 10), kept("A", "3", 5), kept("B", "4", 5)]);
+        let (now, all) = (
+            weights(&[("A", "1")]),
+            [kept_weight("A", "2", 10), kept_weight("A", "3", 5), kept_weight("B", "4", 5)],
+        );
         let of = |stamps: &[Stamp]| weights_for(&now, &all, stamps).into_owned();
         assert_eq!(of(&[stamp("A", 4)]), weights(&[("A", "3")]));
         assert_eq!(of(&[stamp("A", 9), stamp("B", 4)]), weights(&[("A", "2"), ("B", "4")]));
@@ -95,16 +98,16 @@ mod tests {
     fn a_change_keeps_what_it_lowers_if_it_says_so_and_ends_what_was_kept_if_not() {
         let (before, after) = (weights(&[("A", "2"), ("B", "1")]), weights(&[("A", "1"), ("C", "1")]));
         let at = Some(UnixMillis(7));
-        let expected = vec![kept("A", "2", 7), kept("B", "1", 7)];
+        let expected = vec![kept_weight("A", "2", 7), kept_weight("B", "1", 7)];
         assert_eq!(kept_after(&[], &before, &after, at), expected);
         assert_eq!(kept_after(&[], &before, &after, None), []);
         // Lowered again.
         let lower = weights(&[("A", "0.5"), ("C", "1")]);
         let again = kept_after(&expected, &after, &lower, Some(UnixMillis(9)));
-        assert_eq!(again, [kept("A", "2", 7), kept("B", "1", 7), kept("A", "1", 9)]);
-        assert_eq!(kept_after(&expected, &after, &lower, None), [kept("B", "1", 7)]);
+        assert_eq!(again, [kept_weight("A", "2", 7), kept_weight("B", "1", 7), kept_weight("A", "1", 9)]);
+        assert_eq!(kept_after(&expected, &after, &lower, None), [kept_weight("B", "1", 7)]);
         // Raised above what was kept, or not touched.
-        assert_eq!(kept_after(&expected, &after, &weights(&[("A", "2")]), None), [kept("B", "1", 7)]);
+        assert_eq!(kept_after(&expected, &after, &weights(&[("A", "2")]), None), [kept_weight("B", "1", 7)]);
         assert_eq!(kept_after(&expected, &after, &after, None), expected);
     }
 }

@@ -168,7 +168,7 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
     let chats = form::Chats::from_state(state);
     let mut warnings = match &stored {
         Some(policy) => {
-            form::warnings(policy, ApproverCount::of(&state.gateway.store, &row, policy).await?, &chats)
+            form::warnings(policy, ApproverCount::load(&state.gateway.store, &row, policy).await?, &chats)
         }
         None => Vec::new(),
     };

@@ -153,7 +153,7 @@ async fn page(
         reach: weight_reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
         overtaken: shown.overtaken,
         preview: shown.preview,
-        kept: stored.terms.kept.iter().map(|one| kept(one, state)).collect(),
+        kept: stored.terms.kept.iter().map(|one| kept_row(one, state)).collect(),
         scheduled: stored.scheduled.iter().map(|change| scheduled(stored, change, state)).collect(),
         freshness: freshness(&progress),
         ask: curl_command(state, &id, EXAMPLE_ADDRESS, A_KEY),
@@ -161,7 +161,7 @@ async fn page(
     })
 }
 
-fn kept(kept: &KeptWeight, state: &State) -> KeptRow {
+fn kept_row(kept: &KeptWeight, state: &State) -> KeptRow {
     KeptRow {
         stamp: kept.provider.to_string(),
         weight: text::plain(kept.weight),

@@ -1,7 +1,7 @@
 //! Settings of a voting strategy, and its answer about a few addresses.
 
 use axum::response::Response;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::proof::{DEFAULT_ACTION, Kind};
 use pyxis_verify as verify;
 use pyxis_verify::strategies::{VoterResult, VotingStrategy};
@@ -18,6 +18,8 @@ use crate::view::voting_strategy::{VoterLine, VotingStrategyPage};
 
 /// Addresses of one try. The API answers about many more.
 const MOST: usize = 5;
+/// Characters that a query does not hold as they are.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 /// Decimals of a score as voting power.
 const DECIMALS: u32 = 5;
 
@@ -48,7 +50,9 @@ pub(crate) async fn page(
     let base = &state.gateway.config.base_url;
     html(&VotingStrategyPage {
         shell: who.shell(&state).await?,
-        strategies: choices(VotingStrategy::ALL, wish.strategy, |one| (one.name().to_owned(), word(one))),
+        strategies: choices(VotingStrategy::ALL, wish.strategy, |one| {
+            (one.name().to_owned(), strategy_label(one))
+        }),
         networks: networks(verify, &wish.network),
         scorers: scorers(verify, &wish.scorer),
         is_score: wish.strategy == VotingStrategy::Score,
@@ -156,7 +160,7 @@ fn list(addresses: &[&str]) -> String {
 }
 
 fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 fn choices<T: Copy + PartialEq>(
@@ -187,7 +191,7 @@ fn scorers(verify: &verify::State, chosen: &str) -> Vec<Choice> {
     verify.scores.open_scorers().iter().map(choice).collect()
 }
 
-fn word(strategy: VotingStrategy) -> String {
+fn strategy_label(strategy: VotingStrategy) -> String {
     match strategy {
         VotingStrategy::Proof(kind) => format!("Proof: {}", kind_word(kind)),
         VotingStrategy::Score => "Score by Stamps".to_owned(),

@@ -21,7 +21,7 @@ pub struct ApproverCount {
 
 impl ApproverCount {
     /// Counts the enabled people of the credential's workspace who may approve with this policy.
-    pub async fn of(store: &Store, credential: &CredentialRow, policy: &Policy) -> Result<Self> {
+    pub async fn load(store: &Store, credential: &CredentialRow, policy: &Policy) -> Result<Self> {
         let workspace = credential.workspace_id;
         let granted = rights::list(store, workspace).await?;
         let is_assigned = |user: &UserRow| {

@@ -30,7 +30,7 @@ use crate::state::State;
 use crate::values::{Address, Amount, ScoreReviewStateName, StampStatusName};
 use crate::widget::WidgetPage;
 
-pub(super) fn described() -> DescribedRouter<State> {
+pub(super) fn describe_routes() -> DescribedRouter<State> {
     DescribedRouter::default().routes(routes!(check_own_score)).routes(routes!(request_review))
 }
 

@@ -23,7 +23,7 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
             let row = credentials::get(&state.store, actor.workspace, &credential).await?;
             let mode = policies::mode(&state.store, actor.workspace).await?;
             let mut warnings = policies::warnings(&row, Some(&policy), mode);
-            warnings.extend(ApproverCount::of(&state.store, &row, &policy).await?.warnings(&policy));
+            warnings.extend(ApproverCount::load(&state.store, &row, &policy).await?.warnings(&policy));
             if global.json {
                 out::json(&json!({ "credential": credential, "version": version, "warnings": warnings }));
             } else {
