@@ -79,7 +79,7 @@ for (const colorScheme of ["light", "dark"]) {
       const row = (title, text) => page.getByRole("region", { name: title }).getByRole("listitem").filter({ hasText: text });
       await row("What counts", "Google").waitFor();
       await row("What does not count, and why", "Another address verified the same account first.").waitFor();
-      await row("What does not count, and why", "This score does not use it.").waitFor();
+      await row("What does not count, and why", "This score does not use this Stamp.").waitFor();
       await row("What would help", "Lens").waitFor();
       for (const viewport of [undefined, PHONE]) {
         if (viewport) await page.setViewportSize(viewport);
@@ -123,7 +123,7 @@ test("a holder asks for a review, a manager decides it with a reason, and the ho
 test("a refusal in the wallet, no wallet and several wallets are told in words", async () => {
   await asHolder(FIRST, async (page) => {
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("You declined in the wallet. Nothing was signed.").waitFor();
+    await page.getByText("You declined the request in your wallet. Nothing was signed.").waitFor();
   }, { on: { personal_sign: refuse(4001) } });
   await asHolder(FIRST, async (page) => {
     await page.getByText("This browser has no wallet.").waitFor();
@@ -131,6 +131,6 @@ test("a refusal in the wallet, no wallet and several wallets are told in words",
   }, { wallets: 0 });
   await asHolder(FIRST, async (page) => {
     await page.getByRole("button", { name: "Sign in with Wallet 2" }).click();
-    await page.getByRole("heading", { name: "Your score" }).waitFor();
+    await page.getByRole("heading", { name: "Your score", exact: true }).waitFor();
   }, { wallets: 2 });
 });

@@ -85,7 +85,7 @@ audit_events! {
         ApprovalExpired = "approval.expired", "Expired", "No one decided in time.";
         ApprovalWithdrawn = "approval.withdrawn", "Withdrawn", "The agent withdrew the request.";
         ApprovalOutcomeLost = "approval.outcome_lost" was "approval.outcome_unknown", "Outcome unknown",
-            "A node ended, or failed to store the end, while the request was on its way.";
+            "A node ended while the request was being sent, or failed to store the end.";
         GrantCreated = "grant.created", "Grant opened", "A grant was opened with an approval.";
         GrantRevoked = "grant.revoked", "Grant revoked", "A person ended a grant.";
         PasskeyRefused = "passkey.refused", "Passkey refused", "A passkey ceremony failed a check.";
@@ -101,11 +101,11 @@ audit_events! {
         AgentDisabled = "agent.disabled", "Agent disabled", "An agent was disabled.";
         AgentRotated = "agent.rotated", "Agent key replaced", "An agent's key was replaced.";
         ConnectionAllowed = "connection.allowed", "Connection allowed",
-            "A person let a program act as an agent, with tokens of its own.";
+            "A person let a program act as an agent, with its own tokens.";
         ConnectionRevoked = "connection.revoked", "Connection revoked",
             "A person, or the program itself, ended a connection. Its tokens no longer work.";
         ConnectionReplayed = "connection.replay_detected", "Replayed token",
-            "A used authorization code or refresh token came again. Its connection was revoked.";
+            "An authorization code or refresh token was used a second time. Its connection was revoked.";
         CredentialCreated = "credential.created", "Credential added", "A stored credential was added.";
         CredentialUpdated = "credential.updated", "Credential changed", "A stored credential was changed.";
         CredentialRemoved = "credential.removed", "Credential removed", "A stored credential was removed.";
@@ -165,7 +165,7 @@ audit_events! {
         BrandChanged = "brand.changed", "Brand changed", "The name or the color of the brand changed.";
         BrandLogoChanged = "brand.logo_changed", "Logo changed", "The logo changed.";
         DatabasePromoted = "database.promoted", "Standby promoted",
-            "PostgreSQL is on another timeline: a standby was promoted. `pyxis audit in-flight` lists what was open.";
+            "PostgreSQL is on another timeline, because a standby was promoted. `pyxis audit in-flight` lists what was open.";
         SettingsChanged = "settings.changed", "Settings changed", "Settings of the workspace changed.";
         WorkspaceCreated = "workspace.created", "Workspace added", "A workspace was added.";
         AuditLossAccepted = "audit.loss_accepted", "Loss of records accepted",
@@ -202,7 +202,7 @@ audit_events! {
         AddressErased = "address.erased", "Address erased",
             "Everything stored about an address was erased. The record names it only by a keyed hash.";
         ScorerChangeScheduled = "scorer.change_scheduled", "Change scheduled",
-            "New weights or a new threshold were set for a later moment.";
+            "New weights or a new threshold were scheduled for a later time.";
         ScorerChangeWithdrawn = "scorer.change_withdrawn", "Change withdrawn",
             "A scheduled change of weights or threshold was withdrawn.";
         ScoreReviewGranted = "score_review.granted", "Review granted",
@@ -218,7 +218,7 @@ audit_events! {
         OwnStampCreated = "own_stamp.created", "Own Stamp added",
             "An allow list or an on-chain Stamp was added.";
         OwnStampRemoved = "own_stamp.removed", "Own Stamp removed",
-            "An allow list or an on-chain Stamp was removed. What was issued by it is withdrawn.";
+            "An allow list or an on-chain Stamp was removed. Stamps that it issued are withdrawn.";
         AllowListChanged = "allow_list.changed", "Allow list changed",
             "Addresses were added to an allow list, or removed from it.";
         CatalogueReset = "catalogue.reset", "Catalogue reset", "The catalogue of Stamps was reset.";

@@ -178,7 +178,7 @@ metrics! {
             ["limit": Words(&["agent", "server"])],
             "WebSockets refused because the agent or the server had its maximum of open ones.";
         GRANT_USES = "pyxis_grant_uses_total", Counter, Count, [],
-            "Requests that passed by a grant.";
+            "Requests that a grant allowed.";
         UPSTREAM_SECONDS = "pyxis_upstream_seconds", Histogram(REMOTE), Seconds, [],
             "Time from sending a request to the head of its response.";
         UPSTREAM_FAILURES = "pyxis_upstream_failures_total", Counter, Count, [],
@@ -231,7 +231,7 @@ metrics! {
         STORE_SYNC_SECONDS = "pyxis_store_sync_seconds", Histogram(DISK), Seconds, [],
             "SQLite: time to sync the write-ahead log.";
         STORE_CHECKPOINT_SECONDS = "pyxis_store_checkpoint_seconds", Histogram(DISK), Seconds, [],
-            "SQLite: time of a checkpoint's work in the background.";
+            "SQLite: time that a checkpoint takes in the background.";
         STORE_WAL_BYTES = "pyxis_store_wal_bytes", Gauge, Bytes, [],
             "SQLite: size of the write-ahead log's file.";
         STORE_CONNECTIONS = "pyxis_store_connections", Gauge, Count,
@@ -250,7 +250,7 @@ metrics! {
     }
     "Scores" {
         SCORES = "pyxis_scores_total", Counter, Count, ["source": Words(&["stored", "computed"])],
-            "Scores answered, from the store or computed for the answer.";
+            "Scores returned, from the store or computed for the response.";
         SCORE_LIMIT_REFUSALS = "pyxis_score_limit_refusals_total", Counter, Count, [],
             "Requests refused by an API key's limit.";
         SCORES_RESCORED = "pyxis_scores_rescored_total", Counter, Count, [],

@@ -6,19 +6,25 @@ const part = (name) => page.querySelector(`[data-${name}]`);
 let token;
 
 const PROBLEMS = {
-  rejected: "You declined in the wallet. Nothing was signed.",
-  busy: "Your wallet has an open request. Answer it there, then try again.",
-  signature: "The wallet's signature could not be checked. Try again.",
-  nonce_expired: "That took too long. Sign in again.",
-  wrong_signature: "The signature is not from this address. Choose the account in your wallet, and sign in again.",
+  rejected: "You declined the request in your wallet. Nothing was signed.",
+  busy: "Your wallet has an open request. Open the wallet and answer it first.",
+  signature: "Your wallet did not return a signature. Try again, or use another wallet.",
+  nonce_expired: "The sign-in took too long. Sign in again.",
+  wrong_signature: "The signature is not from the connected address. Choose its account in your wallet, and sign in again.",
   session_needed: "Your session has ended. Sign in again.",
-  no_node: "This is a contract wallet on a network that this server cannot read. Use another wallet.",
+  no_node: "This is a contract wallet on a network that the server cannot check. Switch the network, or use another wallet.",
+};
+
+const problem = (error) => {
+  if (error.code === "walletFailed") return `Your wallet reported an error: ${error.values.detail}`;
+  return PROBLEMS[error.code] ?? error.values?.detail ?? String(error.message);
 };
 
 const STATUSES = {
-  deduplicated: (stamp) => `Another address verified the same account first. It is taken until ${day(stamp.until)}.`,
+  deduplicated: (stamp) =>
+    `Another address verified the same account first. It counts there until ${day(stamp.until)} or longer.`,
   expired: (stamp) => `Expired on ${day(stamp.expires_at)}. Verify it again.`,
-  no_weight: () => "This score does not use it.",
+  no_weight: () => "This score does not use this Stamp.",
   not_yet_valid: () => "It is not valid yet.",
 };
 
@@ -27,16 +33,18 @@ const CAUSES = {
   stamp_added: (cause) => `${cause.stamp} was added.`,
   stamp_expired: (cause) => `${cause.stamp} expired.`,
   stamp_removed: (cause) => `${cause.stamp} was revoked by its issuer, or removed.`,
-  claimed_by_another_address: (cause) => `Another address holds the account of ${cause.stamp}.`,
-  claim_ended: (cause) => `No other address holds the account of ${cause.stamp} any more.`,
-  weight_changed: (cause) => `The points of ${cause.stamp} changed from ${plain(cause.before)} to ${plain(cause.after)}.`,
+  claimed_by_another_address: (cause) => `Another address holds the account behind ${cause.stamp}.`,
+  claim_ended: (cause) => `No other address holds the account behind ${cause.stamp} anymore.`,
+  weight_changed: (cause) => `The points for ${cause.stamp} changed from ${plain(cause.before)} to ${plain(cause.after)}.`,
   kept_weight_ended: (cause) => `${cause.stamp} was renewed and now has ${points(cause.after)}.`,
-  threshold_changed: (cause) => `The points needed changed from ${plain(cause.before)} to ${plain(cause.after)}.`,
+  threshold_changed: (cause) =>
+    `The points needed to pass changed from ${plain(cause.before)} to ${plain(cause.after)}.`,
   erased: () => "Everything stored about this address was erased.",
 };
 
 const plain = (amount) => String(Number(amount));
-const points = (amount) => (Number(amount) === 1 ? "1 point" : `${plain(amount)} points`);
+const unit = (amount) => (Number(amount) === 1 ? "point" : "points");
+const points = (amount) => `${plain(amount)} ${unit(amount)}`;
 const day = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: "medium" });
 
 function element(name, text, className = "") {
@@ -72,7 +80,8 @@ async function ask(method, path, body) {
   try {
     response = await fetch(base + path, options);
   } catch (cause) {
-    throw new WidgetFailure("offline", { detail: "The server does not answer. Try again." }, { cause });
+    const detail = "The server cannot be reached. Check your connection and try again.";
+    throw new WidgetFailure("offline", { detail }, { cause });
   }
   if (response.status === 204) return undefined;
   const answer = await response.json().catch(() => undefined);
@@ -81,7 +90,8 @@ async function ask(method, path, body) {
     const seconds = response.headers.get("Retry-After") ?? "60";
     throw new WidgetFailure("limited", { detail: `Too many requests. Try again in ${seconds} seconds.` });
   }
-  const detail = typeof answer?.detail === "string" ? answer.detail : `The server failed (status ${response.status}).`;
+  const failed = `The server failed (status ${response.status}). Try again later.`;
+  const detail = typeof answer?.detail === "string" ? answer.detail : failed;
   throw new WidgetFailure(answer?.code ?? "server", { detail });
 }
 
@@ -97,42 +107,46 @@ async function signIn(wallet) {
     say("");
   } catch (error) {
     token = undefined;
-    say(PROBLEMS[error.code] ?? error.values?.detail ?? String(error.message), true);
+    say(problem(error), true);
   }
 }
 
 function show(check) {
-  const named = (stamp, amount) => [element("span", stamp.name, "mono"), element("span", points(amount), "badge plain")];
+  const named = (stamp) => [
+    element("span", stamp.name, "mono"),
+    element("span", points(stamp.points), "badge plain"),
+  ];
   part("score").textContent = plain(check.score);
   part("needed").textContent = `of ${plain(check.threshold)}`;
   part("address").textContent = check.address;
   const verdict = part("verdict");
   verdict.textContent = check.passing ? "You pass" : "You do not pass yet";
   verdict.className = `badge large ${check.passing ? "green" : "amber"}`;
-  part("missing").textContent = Number(check.missing) > 0 ? `${points(check.missing)} missing.` : "";
+  const needed = `You need ${plain(check.missing)} more ${unit(check.missing)}.`;
+  part("missing").textContent = Number(check.missing) > 0 ? needed : "";
   const counts = (stamp) => stamp.status === "counts" || stamp.status === "keeps_weight";
-  const kept = (stamp) =>
-    stamp.status === "keeps_weight" ? `Keeps earlier points; ${plain(stamp.weight)} after a renewal. ` : "";
-  const counted = (stamp) => [
-    ...named(stamp, stamp.points),
-    element("span", `${kept(stamp)}Until ${day(stamp.expires_at)}.`, "sub"),
-  ];
-  list("counts", check.stamps.filter(counts).map(counted), "Nothing yet.");
+  const until = (stamp) =>
+    stamp.status === "keeps_weight"
+      ? `Keeps its earlier points until ${day(stamp.expires_at)}. A renewal has ${points(stamp.weight)}.`
+      : `Counts until ${day(stamp.expires_at)}.`;
+  const counted = (stamp) => [...named(stamp), element("span", until(stamp), "sub")];
+  list("counts", check.stamps.filter(counts).map(counted), "No Stamp counts yet.");
   const idle = (stamp) => [
     element("span", stamp.name, "mono"),
     element("span", STATUSES[stamp.status]?.(stamp) ?? stamp.status, "sub"),
   ];
-  list("not", check.stamps.filter((stamp) => !counts(stamp)).map(idle), "All your Stamps count.");
+  const noneIdle = check.stamps.length > 0 ? "All your Stamps count." : "You have no Stamps yet.";
+  list("not", check.stamps.filter((stamp) => !counts(stamp)).map(idle), noneIdle);
   const help = (stamp) => {
     const words = [stamp.platform, stamp.how || stamp.description].filter(Boolean).join(": ");
-    return [...named(stamp, stamp.points), element("span", words, "sub")];
+    return [...named(stamp), element("span", words, "sub")];
   };
   list("help", check.suggestions.map(help), "You have every Stamp that gives points.");
   const change = ({ at, causes }) => [
     element("span", day(at), "dim"),
     element("span", causes.map((cause) => CAUSES[cause.cause]?.(cause) ?? cause.cause).join(" ")),
   ];
-  list("changes", check.changes.map(change), "Nothing.");
+  list("changes", check.changes.map(change), "No changes yet.");
   showReview(check.review);
   part("sign-in").hidden = true;
   part("result").hidden = false;
@@ -141,7 +155,7 @@ function show(check) {
 
 function showReview(review) {
   const words = {
-    open: () => `You asked on ${day(review.created_at)}. It is not decided yet.`,
+    open: () => `You asked for a review on ${day(review.created_at)}. It is not decided yet.`,
     granted: () => `Granted on ${day(review.decided_at)}: ${review.answer}`,
     declined: () => `Declined on ${day(review.decided_at)}: ${review.answer}`,
   };
@@ -157,8 +171,13 @@ async function askForReview(event) {
     showReview(await ask("POST", "/review", { reason: form.elements.reason.value.replaceAll("\r\n", "\n") }));
     form.reset();
     status.textContent = "";
+    document.querySelector("#review-title").focus();
   } catch (error) {
-    status.textContent = PROBLEMS[error.code] ?? error.values?.detail ?? String(error.message);
+    if (error.code === "session_needed") {
+      token = undefined;
+      part("sign-in").hidden = false;
+    }
+    status.textContent = problem(error);
     status.className = "problem";
   }
 }
@@ -168,19 +187,27 @@ async function signOut() {
   token = undefined;
   part("result").hidden = true;
   part("sign-in").hidden = false;
+  document.querySelector("#sign-in-title").focus();
   await ended;
   say("Signed out.");
 }
 
+let offered;
+
+/** Shows a button for each wallet. The same wallets are not shown again, so no button loses its focus. */
 function offerWallets() {
   const wallets = findWallets();
+  const ids = wallets.map(({ id }) => id).join(" ");
+  if (ids === offered) return;
+  offered = ids;
   const buttons = wallets.map((wallet) => {
     const button = element("button", wallets.length > 1 ? `Sign in with ${wallet.name}` : "Sign in", "button primary");
     button.type = "button";
     button.addEventListener("click", () => signIn(wallet));
     return button;
   });
-  const none = element("span", "This browser has no wallet. Open this page in your wallet's browser, or install one.");
+  const advice = "This browser has no wallet. Install one and reload, or open this page in your wallet's own browser.";
+  const none = element("span", advice);
   part("wallets").replaceChildren(...(buttons.length > 0 ? buttons : [none]));
 }
 

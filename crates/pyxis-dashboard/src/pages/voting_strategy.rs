@@ -148,7 +148,7 @@ impl Wish {
         match addresses.len() {
             0 => Ok(Vec::new()),
             count if count > MOST => {
-                Err(format!("These are {count} addresses. Enter at most {MOST}; the API answers about more."))
+                Err(format!("These are {count} addresses. Enter at most {MOST}. The API accepts more."))
             }
             _ => self.strategy.answer(verify, &self.query(&list(addresses))).await,
         }
@@ -213,7 +213,7 @@ fn line(voter: &VoterResult) -> VoterLine {
 
 fn because(reason: &str) -> &str {
     match reason {
-        "valid" => "It counts at this block.",
+        "valid" => "Counts at this block.",
         "none" => "No proof registered by this block.",
         "expired" => "The proof has expired.",
         "revoked" => "The proof was revoked.",

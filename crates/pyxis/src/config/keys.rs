@@ -74,18 +74,18 @@ const KEYS: &[SettingKey] = &[
         "268435456",
         "Largest upload of a [score job](behavior/score-jobs.md), in bytes.",
     ),
-    key("score_job_rows_max", "5000000", "Most rows of a score job: 1 to 100000000."),
-    key("score_jobs_max", "100", "Most score jobs of a workspace that are kept, with their results."),
+    key("score_job_rows_max", "5000000", "Maximum rows of a score job: 1 to 100000000."),
+    key("score_jobs_max", "100", "Maximum score jobs that a workspace keeps, with their results."),
     key("score_job_days", "30", "Days for which an ended score job is kept: 1 to 3650."),
     key(
         "score_jobs_at_once",
         "1",
-        "Score jobs that this server runs at once: 0 to 16. Another server runs them if this one has 0.",
+        "Score jobs that this server runs at once: 0 to 16. With 0, other servers must run them.",
     ),
     key(
         "indexers",
         "",
-        "Indexers with the Etherscan-compatible API for model scores, `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`; or, with settings for each, a JSON object or `[indexers.CHAIN]` tables of the file with `url`, `api_key` or `api_key_file`, and `per_second`. Empty: activity comes from `pyxis activity import`.",
+        "Indexers with the Etherscan-compatible API for model scores: `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`. With settings for each: a JSON object, or `[indexers.CHAIN]` tables of the file with `url`, `api_key` or `api_key_file`, and `per_second`. Empty: activity comes from `pyxis activity import`.",
     ),
     key(
         "indexer_api_key",
@@ -143,7 +143,7 @@ const KEYS: &[SettingKey] = &[
     key(
         "mcp_origins",
         "",
-        "Origins, comma-separated, besides that of the base URL whose pages may call `/mcp`, such as `http://localhost:6274` for a client that runs in a browser. Empty: none.",
+        "Origins (comma-separated) whose pages may call `/mcp`, in addition to that of the base URL. Use `http://localhost:6274`, for example, for a client that runs in a browser. Empty: none.",
     ),
     key("forward_timeout_secs", "30", "Seconds to wait for the first byte of an upstream's response."),
     key(
