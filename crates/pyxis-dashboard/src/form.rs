@@ -163,9 +163,9 @@ mod tests {
             found.insert(name, text.matches("Extract<State>").count() + text.matches("State<State>").count());
         }
         found.retain(|_, count| *count > 0);
-        // The logo in notifications; an upload that finds out its person before it reads a file; the pages to sign in and
-        // to open a link.
-        let known = [("brand.rs", 1), ("score_jobs.rs", 1), ("sign_in.rs", 2)];
+        // The logo in notifications; an upload that finds out its person before it reads a file; the page on which the
+        // scored check their score; the pages to sign in and to open a link.
+        let known = [("brand.rs", 1), ("score_jobs.rs", 1), ("self_check.rs", 1), ("sign_in.rs", 2)];
         assert_eq!(found, known.map(|(name, count)| (name.to_owned(), count)).into());
     }
 }

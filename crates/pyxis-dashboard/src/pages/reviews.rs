@@ -128,11 +128,16 @@ pub(crate) async fn decide(
 ) -> Result<Response, Error> {
     let id = review_id(&id)?;
     let row = score_reviews::find(&scoring.store, who.person.workspace(), id).await?;
+    let reason = fields.trimmed("reason").replace("\r\n", "\n");
     let (decision, notice) = match fields.get("decision") {
         "grant" => (ReviewDecision::Grant, Notice::ReviewGranted),
-        _ => (ReviewDecision::Decline, Notice::ReviewDeclined),
+        "decline" => (ReviewDecision::Decline, Notice::ReviewDeclined),
+        _ => {
+            let mut problems = Problems::default();
+            problems.add("reason", "Choose Grant or Decline.");
+            return Ok(unprocessable(page(&state, &scoring, &who, &row, (reason, problems)).await?));
+        }
     };
-    let reason = fields.trimmed("reason").replace("\r\n", "\n");
     match score_reviews::decide(&scoring, &who.person.actor(), id, decision, &reason).await {
         Ok(_) => Ok(notice.redirect(&state, &format!("{LIST}/{id}"))),
         Err(error) => {

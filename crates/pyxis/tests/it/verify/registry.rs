@@ -133,7 +133,7 @@ engines! {
         stage.owner.post("/admin/blocklist", &body).send().await.expect(200);
         assert_eq!(stage.reason(1, Kind::GovId).await, "blocked");
         let list = stage.owner.get("/admin/blocklist").send().await.expect(200).json();
-        assert_eq!(list["blocked"].as_array().map(Vec::len), Some(3));
+        assert_eq!(list["blocked"].as_array().map(Vec::len), Some(5));
         let path = format!("/admin/blocklist/{}", address(1));
         for query in ["netwrok=base", "Network=base", "network=base&x=1", "network=base&network=optimism", "x"] {
             let refused = stage.owner.delete(&format!("{path}?{query}")).send().await.problem(422, "invalid_field");
