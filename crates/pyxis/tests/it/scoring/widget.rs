@@ -74,7 +74,9 @@ engines! {
             ("DELETE", "/widget/v1/1/session", 204),
             ("GET", "/widget/v1/1", 200),
             ("GET", "/widget/v1/1/score", 401),
+            ("POST", "/widget/v1/1/check", 401),
             ("POST", "/widget/v1/1/nonce", 422),
+            ("POST", "/widget/v1/1/review", 422),
             ("POST", "/widget/v1/1/score", 401),
             ("POST", "/widget/v1/1/session", 422),
         ];
