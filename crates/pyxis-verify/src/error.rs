@@ -227,10 +227,10 @@ impl Error {
     /// The sentence that a client reads, with the values that a parameter may have.
     pub fn message(&self) -> String {
         let known = self.known();
-        match known.is_empty() {
-            true => self.public_message().into_owned(),
-            false => format!("{}. Known: {}", self.public_message(), known.join(", ")),
+        if known.is_empty() {
+            return self.public_message().into_owned();
         }
+        format!("{}. Known: {}", self.public_message(), known.join(", "))
     }
 
     /// The values that the parameter may have, if it had an unknown one.

@@ -60,7 +60,7 @@ impl Sought {
     }
 
     #[cfg(test)]
-    pub(crate) fn into_texts(&self) -> Vec<String> {
+    pub(crate) fn to_texts(&self) -> Vec<String> {
         self.0.iter().map(|text| text.to_string()).collect()
     }
 

@@ -113,7 +113,7 @@ pub(super) async fn erase(
         return Ok(Json(OutcomeResponse { erased: true, receipt: Some(erasure_response(receipt)) }));
     }
     let last = erasures::receipts(&state, workspace, address).await?.into_iter().next();
-    Ok(Json(OutcomeResponse { erased: false, receipt: last.map(shown) }))
+    Ok(Json(OutcomeResponse { erased: false, receipt: last.map(erasure_response) }))
 }
 
 /// List the receipts of an erased address, newest first.
@@ -135,5 +135,5 @@ pub(super) async fn list(
     Path(text): Path<String>,
 ) -> Result<Json<ErasureListResponse>> {
     let found = erasures::receipts(&state, actor.workspace, read(&text)?).await?;
-    Ok(Json(found.into_iter().map(shown).collect()))
+    Ok(Json(found.into_iter().map(erasure_response).collect()))
 }

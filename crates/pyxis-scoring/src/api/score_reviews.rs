@@ -141,7 +141,7 @@ pub(super) async fn list(
     let before = which.before.map(|text| text.parse()).transpose();
     let before = before.map_err(|_| Error::field("before", "the id of a review"))?;
     let rows = score_reviews::list(&state.store, actor.workspace, only, before).await?;
-    Ok(Json(rows.into_iter().map(shown).collect()))
+    Ok(Json(rows.into_iter().map(review_response).collect()))
 }
 
 /// Show a review.

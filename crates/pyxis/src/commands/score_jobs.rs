@@ -31,7 +31,7 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
     let state = &app.scoring;
     let changed = match command {
         ScoreJobCommand::Create(wanted) => {
-            create(&app, &actor, global.json, &wanted).await?;
+            Box::pin(create(&app, &actor, global.json, &wanted)).await?;
             true
         }
         ScoreJobCommand::List => {
@@ -93,7 +93,7 @@ async fn create(app: &App, actor: &Actor, as_json: bool, wanted: &CreateJob) -> 
         print(as_json, &job);
         return Ok(());
     };
-    let done = wait_until_ended(app, actor, job).await?;
+    let done = Box::pin(wait_until_ended(app, actor, job)).await?;
     if done.state != ScoreJobState::Done {
         let why = done.problem.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
         bail!("job {} is {}{why}", done.id, done.state.as_str());

@@ -102,7 +102,7 @@ fn a_secret_without_the_needed_parts_is_refused_when_written() {
 }
 
 fn sought(auth: &Auth, value: Value) -> Vec<String> {
-    super::collect_from_secret(Some(auth), &secret(value)).into_texts()
+    super::collect_from_secret(Some(auth), &secret(value)).to_texts()
 }
 
 fn header(name: &str, format: &str) -> Auth {

@@ -63,7 +63,7 @@ pub(super) fn template(text: &str) -> Vec<Block> {
         rest = after;
     }
     blocks.last_mut().expect("one block at least").text.push_str(rest);
-    blocks.into_iter().filter(|block| !block.text.trim().is_empty()).map(plain).collect()
+    blocks.into_iter().filter(|block| !block.text.trim().is_empty()).map(|block| plain(&block)).collect()
 }
 
 /// Messages of a source outside of its tests: string literals with a space.
@@ -136,7 +136,7 @@ fn paragraphs(lines: &[(usize, &str)]) -> Vec<Block> {
             open = !text.starts_with('#');
         }
     }
-    blocks.into_iter().filter(|block| !block.text.trim().is_empty()).map(plain).collect()
+    blocks.into_iter().filter(|block| !block.text.trim().is_empty()).map(|block| plain(&block)).collect()
 }
 
 fn starts_block(text: &str) -> bool {
@@ -147,7 +147,7 @@ fn starts_block(text: &str) -> bool {
 }
 
 /// Takes code spans, link targets and marks out of a text.
-fn plain(block: Block) -> Block {
+fn plain(block: &Block) -> Block {
     let mut text = String::new();
     for (index, part) in block.text.split('`').enumerate() {
         text.push_str(if index % 2 == 0 { part } else { CODE });
@@ -172,7 +172,6 @@ fn literals(source: &str) -> Vec<Block> {
         let raw = rest.as_bytes()[at] == b'"' && before.clone().nth(hashes) == Some(&b'r');
         let tail = &rest[at..];
         let taken = match tail.as_bytes() {
-            [b'\n', ..] => 1,
             [b'/', b'/', ..] => tail.find('\n').unwrap_or(tail.len()),
             [b'"', ..] if raw => {
                 let close = format!("\"{}", "#".repeat(hashes));
