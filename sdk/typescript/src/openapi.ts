@@ -149,7 +149,7 @@ export interface paths {
         };
         /**
          * Check that an address represents a unique human for an action
-         * @description The current state, on `optimism` and `base-sepolia` unless others are configured.
+         * @description The current state, on `optimism`, `base-sepolia`, `ethereum` and `base` unless others are configured.
          */
         get: operations["checkSybilResistance"];
         put?: never;
@@ -361,6 +361,8 @@ export interface components {
         };
         ExplainedStamp: {
             contribution: components["schemas"]["Amount"];
+            /** @description With an earlier weight: the time until which the Stamp keeps it. */
+            kept_until?: components["schemas"]["Time"];
             reason: string;
             weight: components["schemas"]["Amount"];
         };

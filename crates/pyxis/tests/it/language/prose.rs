@@ -159,7 +159,7 @@ fn plain(block: &Block) -> Block {
         rest = target.split_once(')').map_or("", |(_, after)| after);
     }
     plain.push_str(rest);
-    Block { text: plain.replace(['[', ']', '*'], ""), ..block }
+    Block { text: plain.replace(['[', ']', '*'], ""), line: block.line }
 }
 
 /// String literals of a source, with their escapes resolved as far as words need it.
