@@ -59,6 +59,8 @@ if ((${#packages[@]})); then
     fi
     echo "== installing ${packages[*]}"
     export DEBIAN_FRONTEND=noninteractive
+    # The Java packages fail on a minimal image, which has no folder for their manual pages.
+    mkdir -p /usr/share/man/man1
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
 fi

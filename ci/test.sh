@@ -38,7 +38,6 @@ has() { command -v "$1" >/dev/null; }
 [[ -n ${PX_TEST_SYNAPSE:-} ]] || leave_out "a Matrix homeserver" real_homeserver
 [[ -n ${PX_TEST_ANVIL:-} ]] || leave_out "an EVM node" api::onchain verify::contracts verify::gas verify::nodes
 { has ip && unshare --net true 2>/dev/null; } || leave_out "network namespaces" netns::
-unshare --mount true 2>/dev/null || leave_out "mount namespaces" full_disk::
 for tool in curl git wget node npm python3; do
     has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
 done
@@ -56,8 +55,9 @@ if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then
     echo "missing: ${missing[*]}" >&2
     exit 1
 fi
-# Nobody can install this one: the kernel has it or not.
+# Nobody can install these: the kernel has them or not.
 unshare --user --map-root-user true 2>/dev/null || leave_out "user namespaces" image::
+unshare --mount mount -t tmpfs -o size=1m tmpfs /mnt 2>/dev/null || leave_out "mount namespaces" full_disk::
 printf -v missing_list '%s, ' "${missing[@]}"
 
 # ci/patroni.sh starts the servers of these.
