@@ -37,5 +37,9 @@ async fn make(admin: &str, name: &str) {
     let store = Store::open(&OpenOptions::new(url)).expect("a store");
     store.migrate().await.expect("a migrated database");
     store.close().await.expect("a store that closes");
-    run(admin, &format!("ALTER DATABASE {name} IS_TEMPLATE true ALLOW_CONNECTIONS false")).await;
+    // A pooler keeps its connections, and a database with any is not copied.
+    run(admin, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
+    run(admin, &format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"))
+        .await;
+    run(admin, &format!("ALTER DATABASE {name} IS_TEMPLATE true")).await;
 }
