@@ -74,17 +74,24 @@ pub async fn set_kind(
 }
 
 /// Lets nodes count the blocks of a network from `rpc_from` on. Pyxis counted those up to `local_until`, a lower number.
-/// Returns true if Pyxis counted them until now.
+/// The blocks before `rpc_from` are sealed, because a node that lags may be asked next. Returns true if Pyxis counted them
+/// until now.
 pub async fn hand_over(
     executor: impl Executor,
     network: &NetworkName,
     local_until: i64,
     rpc_from: i64,
 ) -> Result<bool, StoreError> {
-    let query = sql("UPDATE block_clocks SET kind = $1, local_until = $2, rpc_from = $3 \
-         WHERE network = $4 AND kind = $5");
-    let query = query.bind(ClockKind::Rpc).bind(local_until).bind(rpc_from).bind(network);
-    Ok(executor.execute(query.bind(ClockKind::Local)).await? == 1)
+    let query =
+        sql("UPDATE block_clocks SET kind = $1, local_until = $2, rpc_from = $3, sealed_height = $4 \
+         WHERE network = $5 AND kind = $6")
+        .bind(ClockKind::Rpc)
+        .bind(local_until)
+        .bind(rpc_from)
+        .bind(rpc_from.saturating_sub(1))
+        .bind(network)
+        .bind(ClockKind::Local);
+    Ok(executor.execute(query).await? == 1)
 }
 
 /// All clocks, by network.

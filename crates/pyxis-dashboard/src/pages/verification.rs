@@ -154,7 +154,7 @@ fn check_line(checked: &AddressReport, now: UnixMillis) -> CheckLine {
     CheckLine { kind: kind_word(checked.kind), network: checked.network.to_string(), word, icon, class, why }
 }
 
-const fn because(reason: Reason) -> &'static str {
+pub(super) const fn because(reason: Reason) -> &'static str {
     match reason {
         Reason::None => "No proof registered.",
         Reason::Expired => "The proof has expired.",

@@ -4,11 +4,12 @@ use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::proof::{DEFAULT_ACTION, Kind};
 use pyxis_verify as verify;
+use pyxis_verify::checker::Reason;
 use pyxis_verify::strategies::{VoterResult, VotingStrategy};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::verification::kind_word;
+use super::verification::{because, kind_word};
 use crate::Error;
 use crate::error::html;
 use crate::form::Page;
@@ -201,7 +202,7 @@ fn strategy_label(strategy: VotingStrategy) -> String {
 fn line(voter: &VoterResult) -> VoterLine {
     let why = match (&voter.error, voter.reason.as_deref()) {
         (Some(fault), _) => fault.detail.clone(),
-        (None, reason) => because(reason.unwrap_or_default()).to_owned(),
+        (None, reason) => describe_reason(reason.unwrap_or_default()).to_owned(),
     };
     VoterLine {
         address: voter.address.clone(),
@@ -211,18 +212,15 @@ fn line(voter: &VoterResult) -> VoterLine {
     }
 }
 
-fn because(reason: &str) -> &str {
+/// A reason of the voting strategy in words.
+fn describe_reason(reason: &str) -> &str {
     match reason {
-        "valid" => "Counts at this block.",
-        "none" => "No proof registered by this block.",
-        "expired" => "The proof has expired.",
-        "revoked" => "The proof was revoked.",
-        "rebound" => "The person has moved the proof to another address.",
-        "other_action" => "The proof is for another action id.",
-        "other_issuer" => "The proof comes from an issuer that is not trusted.",
-        "blocked" => "The address is blocked.",
+        "valid" => "It counts at this block.",
         "below_threshold" => "The score is below the threshold.",
         "no_score" => "The address has no Stamp that counts.",
-        other => other,
+        other => match Reason::ALL.into_iter().find(|reason| reason.as_str() == other) {
+            Some(reason) => because(reason),
+            None => other,
+        },
     }
 }

@@ -51,7 +51,7 @@ async fn a_plain_call_is_answered_as_the_sdk_answers_it() {
         assert_eq!(short.2["id"], 7);
     }
     let [(_, _, short), (_, _, long)] = both(&pages, &post).await;
-    let state = "requestState"; // sealed anew each time
+    let state = "requestState"; // sealed again each time
     assert!(short["result"][state].is_string() && long["result"][state].is_string(), "{short} {long}");
     let without = |mut message: Value| {
         message["result"][state] = json!(null);

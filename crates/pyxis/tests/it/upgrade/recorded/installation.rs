@@ -14,7 +14,7 @@ const ACTION: &str = "123456789";
 
 pub(super) struct Populated {
     pub(super) site: Site,
-    /// What it shows, and keys made for it.
+    /// State that clients see, and keys made for it.
     pub(super) shown: Value,
 }
 
