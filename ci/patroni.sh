@@ -37,11 +37,15 @@ ip link set lo up
 ip link add px0 type bridge
 ip address add 10.78.0.1/24 dev px0
 ip link set px0 up
+# elsewhere PROCESS: true once the process has a network of its own and runs what it is for.
+elsewhere() {
+    [[ $(<"/proc/$1/comm") == sleep && $(readlink "/proc/$1/ns/net") != "$(readlink /proc/self/ns/net)" ]]
+}
 for node in 1 2 3; do
     unshare --net sleep infinity &
     machine=$!
     echo "$machine" >"$directory/machine$node"
-    until [[ $(readlink "/proc/$machine/ns/net") != $(readlink /proc/self/ns/net) ]]; do sleep 0.01; done
+    until elsewhere "$machine"; do sleep 0.01; done
     ip link add "px$node" type veth peer name eth0 netns "$machine"
     ip link set "px$node" master px0 up
     inside=(nsenter --target "$machine" --net ip)

@@ -228,9 +228,10 @@ async fn heartbeat_tick(state: &State) -> Result<()> {
 /// Records that a standby of the database was promoted, once for all nodes.
 pub async fn promotion_tick(state: &State) -> Result<()> {
     let Some(timeline) = promotions::unseen(&state.store).await? else { return Ok(()) };
+    let (now, remembered) = (state.now(), promotions::remembered(&state.store));
     let mut tx = state.store.begin().await?;
-    if let Some(before) = promotions::record(&mut tx, timeline, state.now()).await? {
-        let mut record = audit::AuditRecord::new(state.now(), AuditEvent::DatabasePromoted);
+    if let Some(before) = promotions::record(&mut tx, timeline, remembered, now).await? {
+        let mut record = audit::AuditRecord::new(now, AuditEvent::DatabasePromoted);
         record.actor = ActorId::System;
         record.detail = format!(r#"{{"timeline":{timeline},"before":{before}}}"#);
         audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;

@@ -24,21 +24,37 @@ pub async fn unseen(store: &Store) -> Result<Option<i64>, StoreError> {
 }
 
 /// Stores the timeline. Returns the one before if this transaction is the first to notice the change.
-pub async fn record(tx: &mut Tx, timeline: i64, now: UnixMillis) -> Result<Option<i64>, StoreError> {
+///
+/// `remembered` is the timeline that this process saw before. An asynchronous standby may lack the stored one, and then
+/// the process alone knows of the promotion.
+pub async fn record(
+    tx: &mut Tx,
+    timeline: i64,
+    remembered: Option<i64>,
+    now: UnixMillis,
+) -> Result<Option<i64>, StoreError> {
     let stored: Option<(String,)> =
         tx.optional(sql("SELECT value FROM meta WHERE key = $1").bind(TIMELINE)).await?;
-    let Some((before,)) = stored else {
-        crate::meta::put_if_absent(tx, TIMELINE, &timeline.to_string()).await?;
-        return Ok(None);
+    let (is_first, before) = match stored {
+        Some((before,)) => (replace(tx, &before, timeline).await?, before.parse().ok()),
+        None => (crate::meta::put_if_absent(&mut *tx, TIMELINE, &timeline.to_string()).await?, remembered),
     };
-    let query = sql("UPDATE meta SET value = $1 WHERE key = $2 AND value = $3 AND value <> $1");
-    if tx.execute(query.bind(timeline.to_string()).bind(TIMELINE).bind(&before)).await? == 0 {
-        return Ok(None);
+    let before = before.filter(|before| is_first && *before != timeline);
+    if before.is_some() {
+        crate::meta::put(tx, NOTICED, &now.0.to_string()).await?;
     }
-    let noticed = sql("INSERT INTO meta (key, value) VALUES ($1, $2) \
-         ON CONFLICT (key) DO UPDATE SET value = excluded.value");
-    tx.execute(noticed.bind(NOTICED).bind(now.0.to_string())).await?;
-    Ok(before.parse().ok())
+    Ok(before)
+}
+
+/// Replaces the stored timeline. Returns true if this transaction did it.
+async fn replace(tx: &mut Tx, before: &str, timeline: i64) -> Result<bool, StoreError> {
+    let query = sql("UPDATE meta SET value = $1 WHERE key = $2 AND value = $3 AND value <> $1");
+    Ok(tx.execute(query.bind(timeline.to_string()).bind(TIMELINE).bind(before)).await? == 1)
+}
+
+/// Timeline that this process saw last.
+pub fn remembered(store: &Store) -> Option<i64> {
+    Some(store.timeline().load(Ordering::Relaxed)).filter(|timeline| *timeline != 0)
 }
 
 /// Remembers that the timeline is stored.

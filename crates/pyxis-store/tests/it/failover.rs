@@ -134,7 +134,7 @@ async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_prim
     use_it(&store).await.unwrap();
     let first = promotions::unseen(&store).await.unwrap().unwrap();
     let mut tx = store.begin().await.unwrap();
-    assert_eq!(promotions::record(&mut tx, first, NOW).await.unwrap(), None);
+    assert_eq!(promotions::record(&mut tx, first, None, NOW).await.unwrap(), None);
     tx.commit().await.unwrap();
     promotions::remember_stored(&store, first);
     assert_eq!(promotions::unseen(&store).await.unwrap(), None);
@@ -149,7 +149,17 @@ async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_prim
     assert_eq!(second, first + 1);
     for expected in [Some(first), None] {
         let mut tx = store.begin().await.unwrap();
-        assert_eq!(promotions::record(&mut tx, second, NOW).await.unwrap(), expected, "noticed once");
+        assert_eq!(promotions::record(&mut tx, second, Some(first), NOW).await.unwrap(), expected, "noticed once");
+        tx.commit().await.unwrap();
+    }
+    assert_eq!(promotions::noticed_at(&store).await.unwrap(), Some(NOW));
+
+    // An asynchronous standby may lack the stored timeline.
+    standby.run("DELETE FROM meta WHERE key LIKE 'postgres_%'").await;
+    for expected in [Some(second), None] {
+        let mut tx = store.begin().await.unwrap();
+        let before = promotions::record(&mut tx, second + 1, Some(second), NOW).await.unwrap();
+        assert_eq!(before, expected, "noticed once, from what the process remembers");
         tx.commit().await.unwrap();
     }
     assert_eq!(promotions::noticed_at(&store).await.unwrap(), Some(NOW));
