@@ -41,7 +41,7 @@ pub async fn refresh(state: &State, actor: &Actor, credential: &str) -> Result<(
     if resolved.options.mcp_url.is_none() {
         return Err(Error::field("mcp_url", "set it first: the credential has no MCP server yet"));
     }
-    mcp_servers::forget(state, &resolved).await;
+    mcp_servers::forget(&state.mcp_cache, &resolved).await;
     let asker = Asker { actor: actor.id.clone(), name: actor.name.clone() };
     mcp_servers::tools(state, &resolved, &asker).await?;
     Ok(())

@@ -1,5 +1,10 @@
 //! Responses to agents about a transaction: the 202, the poll response, the withdrawal.
 
+use crate::config::Config;
+use crate::runtime::resolve::ConfigCache;
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
+use pyxis_store::cipher::Keyring;
 use std::time::Duration;
 
 use axum::extract::State as Extract;
@@ -183,14 +188,14 @@ pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> 
         ApprovalState::Denied => Err(Error::ApprovalDenied { txn: row.txn_id, reason: row.deny_reason }),
         ApprovalState::Expired => Err(Error::ApprovalExpired { txn: row.txn_id }),
         ApprovalState::Approved if row.forward_state == ForwardState::Done => upstream(state, &row).await,
-        ApprovalState::Approved | ApprovalState::Pending => Ok(accepted(state, &row)),
+        ApprovalState::Approved | ApprovalState::Pending => Ok(accepted(&state.config, state.now(), &row)),
     }
 }
 
 /// The stored upstream response in its original form.
 async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
     if let Some(code) = &row.error {
-        let kept = open(state, row).await?;
+        let kept = open(&state.store, &state.keyring, row).await?;
         let failure = kept.as_ref().map(ForwardFailure::read).unwrap_or_default();
         if let Some(error) = failure.into_error() {
             return Err(error);
@@ -202,7 +207,9 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
             _ => Error::Upstream("the approved request could not be completed".into()),
         });
     }
-    let kept = open(state, row).await?.ok_or(Error::not_found("the response is no longer stored"))?;
+    let kept = open(&state.store, &state.keyring, row)
+        .await?
+        .ok_or(Error::not_found("the response is no longer stored"))?;
     if kept.truncated {
         // Sent as the response, its beginning would be mistaken for the whole.
         return Err(Error::Upstream(
@@ -224,8 +231,8 @@ fn seconds_up(left: Duration) -> u64 {
     left.as_secs() + u64::from(left.subsec_nanos() > 0)
 }
 
-fn accepted(state: &State, row: &ApprovalRow) -> Response {
-    let base = &state.config.base_url;
+fn accepted(config: &Config, now: UnixMillis, row: &ApprovalRow) -> Response {
+    let base = &config.base_url;
     let poll_url = format!("{base}/agent/approvals/{}", row.txn_id);
     let approval_url = format!("{base}/approve/{}", row.txn_id);
     let is_websocket = row.method == Method::WebSocket.as_str();
@@ -248,7 +255,7 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
         agent_hint,
         approval_url,
         expires_at: row.expires_at.to_rfc3339(),
-        expires_in: seconds_up(row.expires_at.since(state.now())),
+        expires_in: seconds_up(row.expires_at.since(now)),
         notification_channel: row.channel,
         poll_url: poll_url.clone(),
     };
@@ -357,7 +364,7 @@ pub async fn poll(
     Query(query): Query<PollQuery>,
     key: CallerKey,
 ) -> Result<Response> {
-    let (agent, row) = find(&state, key, &txn).await?;
+    let (agent, row) = find(&state.store, &state.config_cache, key, &txn).await?;
     let wait = query.wait.map(|seconds| Duration::from_secs(seconds).min(MAX_WAIT));
     let row = match wait {
         Some(wait) => wait_until_settled(&state, &agent, row, wait).await?,
@@ -390,7 +397,7 @@ pub async fn withdraw(
     Path(txn): Path<String>,
     key: CallerKey,
 ) -> Result<StatusCode> {
-    let (agent, row) = find(&state, key, &txn).await?;
+    let (agent, row) = find(&state.store, &state.config_cache, key, &txn).await?;
     let row = expire::expire_if_due(&state, row).await?;
     let (workspace, now) = (agent.workspace_id(), state.now());
     let mut tx = state.store.begin().await?;
@@ -406,18 +413,19 @@ pub async fn withdraw(
 
 /// The transaction, if this agent key created it.
 async fn find(
-    state: &State,
+    store: &Store,
+    config_cache: &ConfigCache,
     key: CallerKey,
     txn: &str,
 ) -> Result<(std::sync::Arc<ResolvedAgent>, ApprovalRow)> {
-    let agent = state.config_cache.agent_now(&state.store, key).await?;
+    let agent = config_cache.agent_now(store, key).await?;
     let txn: TxnId = txn.parse().map_err(|_| Error::not_found("transaction"))?;
-    let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
+    let found = approvals::find_for_agent(store, agent.workspace_id(), agent.id(), txn).await?;
     Ok((agent, found.ok_or(Error::not_found("transaction"))?))
 }
 
 async fn outcome(state: &State, row: &ApprovalRow) -> Result<TransactionStatus> {
-    let kept = open(state, row).await?;
+    let kept = open(&state.store, &state.keyring, row).await?;
     let (response, failure) = match (&kept, &row.error) {
         (Some(kept), Some(_)) => (None, ForwardFailure::read(kept)),
         (Some(kept), None) => (Some(self::retained_response(kept)), ForwardFailure::default()),
@@ -443,14 +451,18 @@ async fn outcome(state: &State, row: &ApprovalRow) -> Result<TransactionStatus> 
 }
 
 /// The stored response of a transaction.
-pub(crate) async fn open(state: &State, row: &ApprovalRow) -> Result<Option<StoredResponse>> {
+pub(crate) async fn open(
+    store: &Store,
+    keyring: &Keyring,
+    row: &ApprovalRow,
+) -> Result<Option<StoredResponse>> {
     if row.forward_state != ForwardState::Done {
         return Ok(None);
     }
-    let sealed = approvals::response(&state.store, row.workspace_id, row.txn_id).await?;
+    let sealed = approvals::response(store, row.workspace_id, row.txn_id).await?;
     let Some(sealed) = sealed else { return Ok(None) };
     let aad = approvals::response_aad(row.workspace_id, row.txn_id);
-    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let bytes = keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     StoredResponse::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }
 

@@ -1,5 +1,6 @@
 //! Recent requests that a grant would have covered, as a summary for anyone about to open one.
 
+use pyxis_store::Store;
 use std::collections::{BTreeMap, HashMap};
 
 use pyxis_core::audit_event::AuditEvent;
@@ -12,7 +13,6 @@ use utoipa::ToSchema;
 use super::view::ApprovalView;
 use super::viewer_status;
 use crate::error::Result;
-use crate::runtime::state::State;
 
 /// Number of requests examined.
 const LOOKED_AT: u32 = 1000;
@@ -39,14 +39,14 @@ pub struct GrantCoverage {
 
 impl RecentRequests {
     /// Loads the latest requests of a workspace.
-    pub async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
+    pub async fn load(store: &Store, workspace: WorkspaceId) -> Result<Self> {
         let filter = AuditFilter {
             events: vec![AuditEvent::RequestReceived],
             limit: LOOKED_AT,
             ..AuditFilter::default()
         };
         let mut recent = Self::default();
-        for entry in audit::search(&state.store, workspace, &filter).await? {
+        for entry in audit::search(store, workspace, &filter).await? {
             recent.looked_at += 1;
             let record = entry.record.record;
             let detail: serde_json::Value = serde_json::from_str(&record.detail).unwrap_or_default();

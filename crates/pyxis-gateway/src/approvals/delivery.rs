@@ -34,7 +34,7 @@ pub(crate) async fn request_approval(
 ) -> Result<Response> {
     if let Some(row) = missed(state, asked, &body, entry_point).await? {
         // Each `Idempotency-Key` under which the request came leads to the one transaction.
-        pause::join(state, claim, &row).await?;
+        pause::join(&state.store, claim, &row).await?;
         return answer(state, row).await;
     }
     let paused = pause::pause(state, asked, matched, body, claim).await?;

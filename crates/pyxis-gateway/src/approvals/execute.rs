@@ -4,15 +4,19 @@
 //! `sending` behind. Recovery turns that into `outcome_unknown`: the request may have been executed, so no one sends it
 //! again.
 
+use crate::config::Config;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::policy::{Method, PolicyVerdict};
 use pyxis_core::target::Target;
+use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, Finish};
+use pyxis_store::cipher::Keyring;
 use pyxis_store::{StoreEvent, agents, audit, credentials, generations, policies, workspaces};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -107,7 +111,7 @@ pub(crate) async fn attempt(
 /// Checks that everything that held at the pause still holds (`docs/reference/behavior/proxy.md#at-most-once`).
 async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let (store, workspace) = (&state.store, row.workspace_id);
-    if is_unused(state, row) {
+    if is_unused(state.now(), row) {
         return Err(Error::NoLongerAllowed("the agent did not open the WebSocket within 15 minutes"));
     }
     let agent = agents::find(store, workspace, row.agent_id).await?;
@@ -129,7 +133,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let mode = workspaces::find(store, workspace).await?.map_or(ApprovalMode::Gated, |found| found.mode);
     let document = policy.as_ref().map(|policy| policy.document.as_str());
     let credential = ResolvedCredential::parse(credential, document, mode)?;
-    let request = open_request(state, row).await?;
+    let request = open_request(&state.store, &state.keyring, row).await?;
     if request_digest(&request, &row.method, &credential.row, row.agent_id) != row.digest {
         return Err(Error::NoLongerAllowed("the stored request differs from the approved one"));
     }
@@ -141,15 +145,15 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
         if is_denied(&credential, method, &target, &request) {
             return Err(Error::NoLongerAllowed("the policy now denies it"));
         }
-        tool_rules::recheck(state, row, &credential, &request).await?;
+        tool_rules::recheck(&state.store, row, &credential, &request).await?;
         state.net.check(&authorize::host_port(&target)).await?;
     }
     Ok(Cleared { credential, target, method, request })
 }
 
 /// True for a WebSocket that its agent did not open in time.
-fn is_unused(state: &State, row: &ApprovalRow) -> bool {
-    let last = state.now().minus(OPENED_WITHIN);
+fn is_unused(now: UnixMillis, row: &ApprovalRow) -> bool {
+    let last = now.minus(OPENED_WITHIN);
     row.method == Method::WebSocket.as_str() && row.decided_at.is_none_or(|decided| decided <= last)
 }
 
@@ -167,11 +171,11 @@ fn is_denied(
         || by_content.is_some_and(|found| found.verdict == PolicyVerdict::Deny)
 }
 
-async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest> {
-    let sealed = approvals::request(&state.store, row.workspace_id, row.txn_id).await?;
+async fn open_request(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<StoredRequest> {
+    let sealed = approvals::request(store, row.workspace_id, row.txn_id).await?;
     let sealed = sealed.ok_or(Error::NoLongerAllowed("the stored request was purged"))?;
     let aad = approvals::request_aad(row.workspace_id, row.txn_id);
-    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let bytes = keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     StoredRequest::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))
 }
 
@@ -199,7 +203,7 @@ async fn send(state: &State, attempt: ForwardAttempt) -> Result<()> {
         Ok(answer) => {
             facts.status = Some(answer.status);
             facts.head_micros = Some(micros(started));
-            Ok(read_response(state, answer, &mut facts, is_tool).await)
+            Ok(read_response(&state.config, answer, &mut facts, is_tool).await)
         }
     };
     facts.total_micros = micros(started);
@@ -221,7 +225,7 @@ pub(crate) async fn not_opened(
         Ok(answer) => {
             facts.status = Some(answer.status);
             facts.head_micros = Some(micros(attempt.started));
-            Ok(read_response(state, answer, &mut facts, false).await)
+            Ok(read_response(&state.config, answer, &mut facts, false).await)
         }
     };
     facts.total_micros = micros(attempt.started);
@@ -271,14 +275,14 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
 ///
 /// An MCP server may keep its stream of events open after the answer, which is therefore the end.
 async fn read_response(
-    state: &State,
+    config: &Config,
     answer: UpstreamResponse,
     facts: &mut ExchangeMetrics,
     is_tool: bool,
 ) -> StoredResponse {
     let UpstreamResponse { status, headers, mut body, .. } = answer;
-    let max = state.config.response_max;
-    let end = Instant::now() + state.config.response_time;
+    let max = config.response_max;
+    let end = Instant::now() + config.response_time;
     let (mut kept, mut truncated) = (Vec::new(), false);
     let mut search = mcp_servers::message::AnswerSearch::default();
     loop {
@@ -329,7 +333,7 @@ async fn finish(
             (status, None, Some(sealed))
         }
         Err(error) => {
-            let sealed = failure::seal(state, workspace, txn, &error);
+            let sealed = failure::seal(&state.keyring, &*state.entropy, workspace, txn, &error);
             (facts.status.map(|status| i64::from(status.as_u16())), Some(outcome_code(&error)), Some(sealed))
         }
     };

@@ -2,15 +2,16 @@
 //! time.
 
 use http::{HeaderMap, StatusCode};
+use pyxis_core::entropy::Entropy;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_http::Problem;
 use pyxis_store::approvals;
+use pyxis_store::cipher::Keyring;
 use pyxis_store::cipher::Sealed;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::error::lost_answer::LostAnswer;
-use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
 
 /// Details of a failure.
@@ -89,7 +90,13 @@ impl ForwardFailure {
 }
 
 /// Serializes and seals the details.
-pub(super) fn seal(state: &State, workspace: WorkspaceId, txn: TxnId, error: &Error) -> Sealed {
+pub(super) fn seal(
+    keyring: &Keyring,
+    entropy: &dyn Entropy,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    error: &Error,
+) -> Sealed {
     let kept = StoredResponse {
         status: StatusCode::BAD_GATEWAY,
         headers: HeaderMap::new(),
@@ -97,7 +104,7 @@ pub(super) fn seal(state: &State, workspace: WorkspaceId, txn: TxnId, error: &Er
         truncated: false,
     };
     let aad = approvals::response_aad(workspace, txn);
-    state.keyring.seal(&*state.entropy, &aad, kept.encode().expose())
+    keyring.seal(entropy, &aad, kept.encode().expose())
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! Seals, stores and announces a request that needs approval. The agent receives a 202.
 
+use crate::config::Config;
 use bytes::Bytes;
 use pyxis_core::approval_mode::Channel;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::digest;
 use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval, Newcomer, NoRoom};
 use pyxis_store::{StoreError, StoreEvent, Tx, audit, undelivered};
 
@@ -52,7 +55,7 @@ pub(crate) async fn store(
         if let Some(twin) =
             approvals::find_pending_duplicate(&state.store, workspace, &dedupe, state.now()).await?
         {
-            join(state, claim, &twin).await?;
+            join(&state.store, claim, &twin).await?;
             return Ok(twin);
         }
         match insert(state, asked, matched, kind, request, &dedupe, claim).await {
@@ -72,7 +75,7 @@ pub(crate) async fn store(
                     records::record_refusal(state, asked, &error);
                     return Err(error);
                 };
-                join(state, claim, &twin).await?;
+                join(&state.store, claim, &twin).await?;
                 return Ok(twin);
             }
             Err(error) => return Err(error),
@@ -82,11 +85,11 @@ pub(crate) async fn store(
 }
 
 /// Links a claimed key to a transaction that exists already.
-pub(super) async fn join(state: &State, claim: Option<&Claimed>, twin: &ApprovalRow) -> Result<()> {
+pub(super) async fn join(store: &Store, claim: Option<&Claimed>, twin: &ApprovalRow) -> Result<()> {
     match claim {
         None => Ok(()),
         Some(claim) => {
-            claim.attach(&state.store, twin.txn_id).await?;
+            claim.attach(store, twin.txn_id).await?;
             claim.tied();
             Ok(())
         }
@@ -128,9 +131,11 @@ async fn insert(
     refuse(approvals::agent_limit(&mut tx, limits, &newcomer).await?)?;
     approvals::insert(&mut tx, &new, sealed).await?;
     let has_entry_point = EntryPoint::from_request(asked.head).is_some();
-    if has_entry_point && let Some(decided) = undelivered(state, &mut tx, workspace, dedupe).await? {
+    if has_entry_point
+        && let Some(decided) = undelivered(&state.config, state.now(), &mut tx, workspace, dedupe).await?
+    {
         drop(tx);
-        join(state, claim, &decided).await?;
+        join(&state.store, claim, &decided).await?;
         return Ok(decided);
     }
     let record = records::pending_record(state, asked, matched, txn, &words);
@@ -154,12 +159,13 @@ async fn insert(
 
 /// The identical request that was decided after its outcome was looked for, in the transaction that found none pending.
 async fn undelivered(
-    state: &State,
+    config: &Config,
+    now: UnixMillis,
     tx: &mut Tx,
     workspace: WorkspaceId,
     dedupe: &str,
 ) -> Result<Option<ApprovalRow>> {
-    let since = state.now().minus(state.config.retention);
+    let since = now.minus(config.retention);
     match undelivered::find(&mut *tx, workspace, dedupe, since).await? {
         Some(txn) => Ok(approvals::find(tx, workspace, txn).await?),
         None => Ok(None),
@@ -213,7 +219,7 @@ fn new_approval(
         passkey_required: authorize::passkey_required(asked.credential),
         channel: channel(asked),
         created_at: now,
-        expires_at: now.plus(timeout(state, asked)),
+        expires_at: now.plus(timeout(&state.config, asked)),
     }
 }
 
@@ -222,10 +228,10 @@ fn channel(asked: &ValidatedRequest<'_>) -> Channel {
 }
 
 /// Approval window of the policy, or else of the workspace, or else of the installation.
-fn timeout(state: &State, asked: &ValidatedRequest<'_>) -> std::time::Duration {
+fn timeout(config: &Config, asked: &ValidatedRequest<'_>) -> std::time::Duration {
     let policy = authorize::policy_of(asked.credential).and_then(|policy| policy.approval_timeout_secs);
     let workspace = asked.agent.workspace.approval_timeout_secs.and_then(|secs| u64::try_from(secs).ok());
-    policy.map(u64::from).or(workspace).map_or(state.config.approval_timeout, std::time::Duration::from_secs)
+    policy.map(u64::from).or(workspace).map_or(config.approval_timeout, std::time::Duration::from_secs)
 }
 
 fn content_type(request: &StoredRequest) -> Option<&str> {

@@ -9,7 +9,9 @@ use pyxis_core::hex;
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
 use pyxis_core::policy::{self, ContentRule, Method, Rule};
 use pyxis_core::target::Target;
+use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalKind, ApprovalRow};
+use pyxis_store::cipher::Keyring;
 use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
 
@@ -196,8 +198,8 @@ pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Res
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
     let redactor = Redactor::of_workspace(state, workspace, &[row.credential_id]).await?;
-    let target = target(state, &row)?;
-    let request = request(state, &row).await?;
+    let target = target(&state.keyring, &row)?;
+    let request = request(&state.store, &state.keyring, &row).await?;
     let mut view = ApprovalView::from_row(row, votes, &redactor, &target);
     if let Some(request) = request {
         view.show_request(&redactor, request);
@@ -243,23 +245,22 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
     rows.into_iter()
         .map(|row| {
             let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();
-            let target = target(state, &row)?;
+            let target = target(&state.keyring, &row)?;
             Ok(ApprovalView::from_row(row, votes, &redactor, &target))
         })
         .collect()
 }
 
-fn target(state: &State, row: &ApprovalRow) -> Result<String> {
+fn target(keyring: &Keyring, row: &ApprovalRow) -> Result<String> {
     let aad = approvals::target_aad(row.workspace_id, row.txn_id);
-    let bytes =
-        state.keyring.open(&aad, &row.sealed_target).map_err(|error| Error::Internal(Box::new(error)))?;
+    let bytes = keyring.open(&aad, &row.sealed_target).map_err(|error| Error::Internal(Box::new(error)))?;
     Ok(String::from_utf8_lossy(bytes.expose()).into_owned())
 }
 
-async fn request(state: &State, row: &ApprovalRow) -> Result<Option<StoredRequest>> {
-    let sealed = approvals::request(&state.store, row.workspace_id, row.txn_id).await?;
+async fn request(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<Option<StoredRequest>> {
+    let sealed = approvals::request(store, row.workspace_id, row.txn_id).await?;
     let Some(sealed) = sealed else { return Ok(None) };
     let aad = approvals::request_aad(row.workspace_id, row.txn_id);
-    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let bytes = keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     StoredRequest::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }

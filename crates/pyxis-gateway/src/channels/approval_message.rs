@@ -1,5 +1,7 @@
 //! What a chat message says about an approval, whatever the platform.
 
+use crate::config::Config;
+use pyxis_store::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -87,7 +89,7 @@ impl Common {
         if let Some(recent) = known.get(&workspace) {
             return Ok(Arc::clone(recent));
         }
-        let recent = Arc::new(RecentRequests::load(state, workspace).await?);
+        let recent = Arc::new(RecentRequests::load(&state.store, workspace).await?);
         known.insert(workspace, Arc::clone(&recent));
         Ok(recent)
     }
@@ -108,11 +110,11 @@ impl ApprovalMessage {
             viewer_status::passkey_required(row, policy.as_ref()),
             viewer_status::approvals_needed(row, policy.as_ref()),
         );
-        let url = page(state, row);
+        let url = page(&state.config, row);
         let grantable = !passkey && viewer_status::grantable(row, needed);
         let mut after = Vec::new();
         if row.state == ApprovalState::Pending {
-            after.extend(tally(state, &seen, policy.as_ref(), needed).await?);
+            after.extend(tally(&state.store, &seen, policy.as_ref(), needed).await?);
             if grantable {
                 let recent = common.recent(state, row.workspace_id).await?;
                 after.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
@@ -191,8 +193,8 @@ async fn load_view(state: &State, message: &ChatMessageRow) -> Result<Option<App
     }
 }
 
-fn page(state: &State, row: &ApprovalRow) -> String {
-    format!("{}/approve/{}", state.config.base_url, row.txn_id)
+fn page(config: &Config, row: &ApprovalRow) -> String {
+    format!("{}/approve/{}", config.base_url, row.txn_id)
 }
 
 /// Who asks for what.
@@ -264,7 +266,7 @@ fn headers(seen: &ApprovalView) -> (Vec<String>, bool) {
 
 /// How many have approved, where several must: those whose word would count now.
 async fn tally(
-    state: &State,
+    store: &Store,
     seen: &ApprovalView,
     policy: Option<&Policy>,
     needed: u32,
@@ -272,7 +274,7 @@ async fn tally(
     if needed <= 1 {
         return Ok(None);
     }
-    let mut tx = state.store.begin().await?;
+    let mut tx = store.begin().await?;
     let given = voters::counted_voters(&mut tx, &seen.row, policy, &seen.votes).await?.len();
     Ok(Some(format!("Approvals: {given} of {needed}")))
 }

@@ -100,7 +100,7 @@ async fn record_health(
 
 /// All chats of a platform that a workspace or a policy names.
 pub(crate) async fn configured_chats(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
-    Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
+    Ok(moves::configured(&state.store, platform).await?.into_iter().map(|(_, chat)| chat).collect())
 }
 
 /// Examines chats for at most `limit`, and changes nothing. Chats that there was no time for are left out.

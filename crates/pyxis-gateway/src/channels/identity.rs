@@ -6,6 +6,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::chat_identities::{self, ChatIdentityRow};
 use pyxis_store::chat_messages::ChatMessageRow;
@@ -60,7 +61,7 @@ pub(super) async fn act(
     action: Action,
 ) -> Result<IncomingDecision> {
     let workspace = message.workspace_id;
-    let Some(approver) = approver(state, workspace, account).await? else {
+    let Some(approver) = approver(&state.store, workspace, account).await? else {
         record_stranger(state, workspace, message.txn_id, account).await?;
         return Ok(IncomingDecision { text: STRANGER.to_owned(), done: false });
     };
@@ -112,10 +113,10 @@ pub(super) async fn act(
 }
 
 /// The person behind an account, if somebody linked it and may still come in.
-async fn approver(state: &State, workspace: WorkspaceId, account: &Account<'_>) -> Result<Option<Approver>> {
-    let linked = chat_identities::find(&state.store, workspace, account.platform, account.id).await?;
+async fn approver(store: &Store, workspace: WorkspaceId, account: &Account<'_>) -> Result<Option<Approver>> {
+    let linked = chat_identities::find(store, workspace, account.platform, account.id).await?;
     let Some(linked) = linked else { return Ok(None) };
-    let user = users::find(&state.store, workspace, linked.user_id).await?;
+    let user = users::find(store, workspace, linked.user_id).await?;
     Ok(user.filter(|user| user.disabled_at.is_none()).map(|user| Approver {
         workspace,
         user: user.id,

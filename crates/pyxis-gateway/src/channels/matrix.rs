@@ -9,6 +9,7 @@ mod room;
 mod settings;
 mod updates;
 
+use crate::config::Config;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -32,7 +33,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     settings: settings::KEYS,
     connected_by: &["matrix_homeserver", "matrix_access_token"],
     read_settings: settings::read,
-    bot: |state| Some(Arc::new(Bot::from_state(state)?)),
+    bot: |state| Some(Arc::new(Bot::from_settings(&state.config)?)),
     routes: no_routes,
     page: PlatformPage {
         room_example: "!id:example.org",
@@ -59,8 +60,8 @@ struct Bot {
 
 impl Bot {
     /// The bot of the settings, if there is one.
-    fn from_state(state: &State) -> Option<Self> {
-        state.config.chats.get::<MatrixConfig>().cloned().map(|config| Self { config })
+    fn from_settings(config: &Config) -> Option<Self> {
+        config.chats.get::<MatrixConfig>().cloned().map(|config| Self { config })
     }
 
     /// The id of a room, which the bot has joined when this returns.

@@ -1,6 +1,9 @@
 //! Chats that become others: a Telegram group that became a supergroup, a Matrix room that was upgraded. Every setting
 //! that names the one then names the other, and what still asks is posted there.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
+use pyxis_store::audit::AuditedStore;
 use std::collections::BTreeSet;
 
 use pyxis_core::audit_event::AuditEvent;
@@ -17,14 +20,14 @@ use pyxis_core::actor::{Actor, ActorId};
 
 /// Every chat of a platform that a workspace or a policy names, with the workspace.
 pub(crate) async fn configured(
-    state: &State,
+    store: &Store,
     platform: ChatPlatform,
 ) -> Result<BTreeSet<(WorkspaceId, String)>> {
     let mut chats = BTreeSet::new();
-    for workspace in workspaces::list(&state.store).await? {
-        let default = chat_identities::default_chat(&state.store, workspace.id, platform).await?;
+    for workspace in workspaces::list(store).await? {
+        let default = chat_identities::default_chat(store, workspace.id, platform).await?;
         chats.extend(default.map(|chat| (workspace.id, chat)));
-        for row in policies::list(&state.store, workspace.id).await? {
+        for row in policies::list(store, workspace.id).await? {
             let policy = read(&row.document)?;
             chats.extend(policy.rooms.get(platform).map(|chat| (workspace.id, chat.to_owned())));
         }
@@ -40,7 +43,7 @@ pub(super) async fn rename_chat(state: &State, platform: ChatPlatform, from: &st
     }
     for workspace in workspaces::list(&state.store).await? {
         // Where somebody changes a policy at this moment, that comes first.
-        while !follow_in(state, workspace.id, platform, from, to).await? {}
+        while !follow_in(&state.audited, state.now(), workspace.id, platform, from, to).await? {}
     }
     state.work.wake_chats(platform);
     Ok(())
@@ -48,14 +51,15 @@ pub(super) async fn rename_chat(state: &State, platform: ChatPlatform, from: &st
 
 /// False where a policy changed meanwhile, and nothing was done.
 async fn follow_in(
-    state: &State,
+    audited: &AuditedStore,
+    now: UnixMillis,
     workspace: WorkspaceId,
     platform: ChatPlatform,
     from: &str,
     to: &str,
 ) -> Result<bool> {
     let actor = Actor { workspace, id: ActorId::System, name: platform.as_str().to_owned() };
-    let (mut change, now) = (state.audited.begin(&actor).await?, state.now());
+    let (mut change, now) = (audited.begin(&actor).await?, now);
     let default = chat_identities::default_chat(&mut change.tx, workspace, platform).await?;
     let default = default.as_deref() == Some(from);
     if default {

@@ -1,5 +1,7 @@
 //! What the readers of all platforms have in common: one node reads, and trouble is waited out.
 
+use pyxis_core::id::NodeId;
+use pyxis_store::Store;
 use std::time::Duration;
 
 use pyxis_store::leases;
@@ -14,7 +16,8 @@ pub(super) const WAIT: Duration = Duration::from_secs(3);
 
 /// Reads until told to stop, then hands the lease of the one node that reads back.
 pub(super) async fn poll_loop(
-    state: &State,
+    store: &Store,
+    node: NodeId,
     lease: &'static str,
     mut stop: Stop,
     reading: impl Future<Output = ()>,
@@ -23,7 +26,7 @@ pub(super) async fn poll_loop(
         () = reading => {}
         _ = stop.wait_for(|stop| *stop) => {}
     }
-    if let Err(error) = leases::release(&state.store, lease, state.node).await {
+    if let Err(error) = leases::release(store, lease, node).await {
         tracing::debug!(lease, %error, "cannot release a lease");
     }
 }

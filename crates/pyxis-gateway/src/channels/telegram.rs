@@ -8,6 +8,7 @@ mod me;
 mod settings;
 mod updates;
 
+use crate::config::Config;
 use std::sync::Arc;
 
 use axum::Router;
@@ -35,7 +36,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     settings: settings::KEYS,
     connected_by: &["telegram_bot_token"],
     read_settings: settings::read,
-    bot: |state| Some(Arc::new(Bot::from_state(state)?)),
+    bot: |state| Some(Arc::new(Bot::from_settings(&state.config)?)),
     routes,
     page: PlatformPage {
         room_example: "-1001234567890",
@@ -55,14 +56,14 @@ struct Bot {
 
 impl Bot {
     /// The bot of the settings, if there is one.
-    fn from_state(state: &State) -> Option<Self> {
-        state.config.chats.get::<TelegramConfig>().cloned().map(|config| Self { config })
+    fn from_settings(config: &Config) -> Option<Self> {
+        config.chats.get::<TelegramConfig>().cloned().map(|config| Self { config })
     }
 }
 
 /// The webhook route exists only if it is used.
 fn routes(state: &State) -> Router<State> {
-    let by_webhook = Bot::from_state(state).is_some_and(|bot| bot.config.webhook_secret.is_some());
+    let by_webhook = Bot::from_settings(&state.config).is_some_and(|bot| bot.config.webhook_secret.is_some());
     if by_webhook { Router::new().route("/telegram/webhook", post(updates::webhook)) } else { Router::new() }
 }
 

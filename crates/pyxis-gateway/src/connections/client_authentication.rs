@@ -5,8 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use percent_encoding::percent_decode_str;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::secret::SecretString;
+use pyxis_store::Store;
 use pyxis_store::connections::clients;
 use zeroize::Zeroizing;
 
@@ -14,12 +16,12 @@ use super::client_document;
 use super::protocol_error::{OauthError, OauthErrorCode};
 use super::token_form::TokenForm;
 use crate::runtime::resolve::key_hash;
-use crate::runtime::state::State;
 
 /// The id of an authenticated client. One that is described by a document is public: its code and its refresh token
 /// prove enough, together with PKCE.
 pub(super) async fn authenticate(
-    state: &State,
+    store: &Store,
+    now: UnixMillis,
     headers: &HeaderMap,
     form: &TokenForm,
 ) -> Result<String, OauthError> {
@@ -31,7 +33,7 @@ pub(super) async fn authenticate(
         };
     }
     let unknown = || invalid_client("the client is not registered here; register it again");
-    let client = clients::find(&state.store, &id, state.now()).await?.ok_or_else(unknown)?;
+    let client = clients::find(store, &id, now).await?.ok_or_else(unknown)?;
     match (client.secret_hash, secret) {
         (None, None) => Ok(id),
         (None, Some(_)) => Err(invalid_client("the client is public and has no secret")),

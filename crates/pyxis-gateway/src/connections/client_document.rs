@@ -50,7 +50,7 @@ pub(super) async fn find(state: &State, client_id: &str) -> Result<ClientDocumen
     if let Some(document) = state.client_documents.get(client_id, state.now()) {
         return Ok(document);
     }
-    let fetched = tokio::time::timeout(MAX_TIME, fetch(state, client_id)).await;
+    let fetched = tokio::time::timeout(MAX_TIME, fetch(&state.net, client_id)).await;
     let bytes =
         fetched.map_err(|_| ClientRefusal::new("its metadata document took longer than 10 seconds"))??;
     let document = read(client_id, &host, &bytes)?;
@@ -58,17 +58,17 @@ pub(super) async fn find(state: &State, client_id: &str) -> Result<ClientDocumen
     Ok(document)
 }
 
-async fn fetch(state: &State, url: &str) -> Result<Vec<u8>, ClientRefusal> {
+async fn fetch(net: &pyxis_net::Client, url: &str) -> Result<Vec<u8>, ClientRefusal> {
     // Nothing about the address is told: the answer must not map the networks behind this server.
     let unreachable = |_| ClientRefusal::new("its metadata document cannot be reached from this server");
     let target = Target::parse(url).map_err(|_| ClientRefusal::new("its client_id is not a URL to fetch"))?;
-    state.net.check(&authorize::host_port(&target)).await.map_err(unreachable)?;
+    net.check(&authorize::host_port(&target)).await.map_err(unreachable)?;
     let mut request = Request::new(pyxis_net::body::empty());
     *request.method_mut() = Method::GET;
     *request.uri_mut() =
         target.to_string().parse().map_err(|_| ClientRefusal::new("its client_id is not a URL to fetch"))?;
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-    let answer = state.net.fresh().send(request, MAX_TIME).await.map_err(unreachable)?;
+    let answer = net.fresh().send(request, MAX_TIME).await.map_err(unreachable)?;
     if answer.status() != StatusCode::OK || !is_json(answer.headers()) {
         return Err(ClientRefusal::new("its client_id did not answer with status 200 and JSON"));
     }

@@ -1,15 +1,18 @@
 //! Routes of the authorization server. They are described by their RFCs and by the metadata, not by `/openapi.json`.
 
+use crate::config::Config;
 use axum::extract::{DefaultBodyLimit, Request, State as Extract};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::header::{CACHE_CONTROL, PRAGMA};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::window;
 use pyxis_http::client_ip::{Peer, client_ip, limit_key};
 use pyxis_http::problem::kinds;
 use pyxis_http::{Problem, cors};
+use pyxis_store::Store;
 use pyxis_store::anonymous_limits;
 use serde_json::Value;
 
@@ -61,7 +64,7 @@ async fn authorization_server(Extract(state): Extract<State>) -> Json<Value> {
 }
 
 async fn register(Extract(state): Extract<State>, request: Request) -> Result<Response, OauthError> {
-    let address = address(&state, &request);
+    let address = address(&state.config, &request);
     let body = request_body::read(request).await?;
     let metadata = serde_json::from_slice(&body).map_err(|_| {
         OauthError::new(OauthErrorCode::InvalidClientMetadata, "the body must be client metadata as JSON")
@@ -71,17 +74,17 @@ async fn register(Extract(state): Extract<State>, request: Request) -> Result<Re
 }
 
 /// The client's address as rate limits count it. Without a peer, as in tests of the router alone, all callers share one.
-fn address(state: &State, request: &Request) -> String {
+fn address(config: &Config, request: &Request) -> String {
     let peer = request.extensions().get::<Peer>().copied();
-    let trusted = &state.config.trusted_proxies;
+    let trusted = &config.trusted_proxies;
     peer.map(|Peer(peer)| limit_key(client_ip(peer, request.headers(), trusted))).unwrap_or_default()
 }
 
 /// Counts a request with codes or tokens, which anyone can send.
-async fn admit(state: &State, address: &str) -> Result<(), OauthError> {
+async fn admit(store: &Store, now: UnixMillis, address: &str) -> Result<(), OauthError> {
     let client = format!("oauth-token {address}");
-    let start = window::minute_start(state.now());
-    if anonymous_limits::admit(&state.store, &client, start, TOKENS_PER_ADDRESS).await? {
+    let start = window::minute_start(now);
+    if anonymous_limits::admit(store, &client, start, TOKENS_PER_ADDRESS).await? {
         return Ok(());
     }
     Err(OauthError::new(
@@ -95,9 +98,9 @@ async fn token(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, OauthError> {
-    admit(&state, &address(&state, &request)).await?;
+    admit(&state.store, state.now(), &address(&state.config, &request)).await?;
     let form = TokenForm::read(request).await?;
-    let client = client_authentication::authenticate(&state, &headers, &form).await?;
+    let client = client_authentication::authenticate(&state.store, state.now(), &headers, &form).await?;
     Ok(unstored(Json(tokens::issue(&state, &client, &form).await?).into_response()))
 }
 
@@ -106,9 +109,9 @@ async fn revoke(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, OauthError> {
-    admit(&state, &address(&state, &request)).await?;
+    admit(&state.store, state.now(), &address(&state.config, &request)).await?;
     let form = TokenForm::read(request).await?;
-    let client = client_authentication::authenticate(&state, &headers, &form).await?;
+    let client = client_authentication::authenticate(&state.store, state.now(), &headers, &form).await?;
     tokens::revoke(&state, &client, &form).await?;
     Ok(unstored(StatusCode::OK.into_response()))
 }

@@ -3,6 +3,8 @@
 //! Such a token is good for the requests of a run and nowhere else: its prefix is part of what is hashed, and only
 //! [`agent_of`] accepts it.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
 use std::time::Duration;
 
 use http::request::Parts;
@@ -86,7 +88,7 @@ pub(crate) async fn agent_of(state: &State, key: &str) -> Result<KeyHash> {
     if !key.starts_with(PREFIX) {
         return Ok(key_hash(key));
     }
-    Ok(holder(state, key).await?.0)
+    Ok(holder(&state.store, state.now(), key).await?.0)
 }
 
 /// Digest of the token that a request was sent with; `None` for an agent key.
@@ -96,13 +98,13 @@ pub(crate) fn of_request(head: &Parts) -> Option<String> {
 }
 
 /// True if the token with this digest is still good.
-pub(crate) async fn is_live(state: &State, digest: &str) -> Result<bool> {
-    Ok(tokens::holder(&state.store, digest, state.now()).await?.is_some())
+pub(crate) async fn is_live(store: &Store, now: UnixMillis, digest: &str) -> Result<bool> {
+    Ok(tokens::holder(store, digest, now).await?.is_some())
 }
 
 /// The enabled agent of a live token, by the digest of its key, and the name of the program that holds the token.
-pub(crate) async fn holder(state: &State, token: &str) -> Result<(KeyHash, String)> {
-    let found = tokens::holder(&state.store, &digest(token), state.now()).await?;
+pub(crate) async fn holder(store: &Store, now: UnixMillis, token: &str) -> Result<(KeyHash, String)> {
+    let found = tokens::holder(store, &digest(token), now).await?;
     let TokenHolder { key_hash, client_name } = found.ok_or(Error::InvalidKey)?;
     Ok((CallerKey::of_digest(&key_hash)?.into(), client_name))
 }

@@ -1,5 +1,8 @@
 //! The token and revocation endpoints: codes and refresh tokens become tokens, once (RFC 6749, RFC 7009).
 
+use pyxis_core::entropy::Entropy;
+use pyxis_store::Store;
+use pyxis_store::audit::AuditedStore;
 use std::time::Duration;
 
 use base64::Engine;
@@ -94,7 +97,7 @@ async fn exchange(state: &State, client_id: &str, form: &TokenForm) -> Result<Va
     let connection = connection_of(&code, now);
     check_allowed(&mut tx, &connection).await?;
     connections::insert(&mut tx, &connection).await?;
-    let body = tokens_of(state, &mut tx, &connection, None, now).await?;
+    let body = tokens_of(&*state.entropy, &mut tx, &connection, None, now).await?;
     tx.commit().await?;
     Ok(body)
 }
@@ -126,7 +129,7 @@ async fn refresh(state: &State, client_id: &str, form: &TokenForm) -> Result<Val
     let refresh_token = form.required("refresh_token")?;
     let token_hash = hash(refresh_token);
     let now = state.now();
-    let Some((token, connection)) = refreshable(state, client_id, &token_hash).await? else {
+    let Some((token, connection)) = refreshable(&state.store, client_id, &token_hash).await? else {
         return exchanged_before(state, client_id, refresh_token).await;
     };
     if token.expires_at <= now {
@@ -139,25 +142,25 @@ async fn refresh(state: &State, client_id: &str, form: &TokenForm) -> Result<Val
     }
     check_allowed(&mut tx, &connection).await?;
     connections::touch(&mut tx, connection.workspace_id, connection.id, now).await?;
-    let body = tokens_of(state, &mut tx, &connection, family(refresh_token), now).await?;
+    let body = tokens_of(&*state.entropy, &mut tx, &connection, family(refresh_token), now).await?;
     tx.commit().await?;
     Ok(body)
 }
 
 /// A refresh token or family of a client, and its connection.
 async fn refreshable(
-    state: &State,
+    store: &Store,
     client_id: &str,
     token_hash: &str,
 ) -> Result<Option<(ConnectionTokenRow, AgentConnectionRow)>, StoreError> {
-    let found = tokens::find(&state.store, token_hash).await?;
+    let found = tokens::find(store, token_hash).await?;
     Ok(found.filter(|(token, connection)| token.is_refresh && connection.client_id == client_id))
 }
 
 /// Refuses a refresh token that is not stored. If its family is, it was exchanged before, and the connection ends.
 async fn exchanged_before(state: &State, client_id: &str, refresh_token: &str) -> Result<Value, OauthError> {
     let family = match family(refresh_token) {
-        Some(family) => refreshable(state, client_id, &hash(family)).await?,
+        Some(family) => refreshable(&state.store, client_id, &hash(family)).await?,
         None => None,
     };
     match family {
@@ -185,7 +188,7 @@ async fn check_allowed(tx: &mut Tx, connection: &AgentConnectionRow) -> Result<(
 
 /// New tokens, in their family if there is one, and the response that shows them once.
 async fn tokens_of(
-    state: &State,
+    entropy: &dyn Entropy,
     tx: &mut Tx,
     connection: &AgentConnectionRow,
     family: Option<&str>,
@@ -199,7 +202,7 @@ async fn tokens_of(
         expires_at: now.plus(life),
         used_at: None,
     };
-    let new = |prefix: &str| SecretString::new(entropy::token::<32>(&*state.entropy, prefix));
+    let new = |prefix: &str| SecretString::new(entropy::token::<32>(entropy, prefix));
     let (access, refresh_secret) = (new(ACCESS_PREFIX), new(""));
     let known = family.map(|family| SecretString::new(family.to_owned()));
     let is_new = known.is_none();
@@ -241,19 +244,19 @@ async fn replayed(
     kind: &'static str,
 ) -> Result<Value, OauthError> {
     let actor = Actor { workspace, id: ActorId::System, name: "system".to_owned() };
-    end(state, &actor, connection, AuditEvent::ConnectionReplayed, kind).await?;
+    end(&state.audited, &actor, connection, AuditEvent::ConnectionReplayed, kind).await?;
     Err(invalid_grant("it was used before, so its connection was revoked; connect again"))
 }
 
 /// Removes a connection, with its record. Nothing happens to one that has already ended.
 async fn end(
-    state: &State,
+    audited: &AuditedStore,
     actor: &Actor,
     id: ConnectionId,
     event: AuditEvent,
     by: &'static str,
 ) -> Result<(), OauthError> {
-    let mut change: Change<'_> = state.audited.begin(actor).await?;
+    let mut change: Change<'_> = audited.begin(actor).await?;
     let Some(row) = connections::find(&mut change.tx, actor.workspace, id).await? else { return Ok(()) };
     if !connections::remove(&mut change.tx, actor.workspace, id).await? {
         return Ok(());
@@ -290,7 +293,7 @@ pub(super) async fn revoke(state: &State, client_id: &str, form: &TokenForm) -> 
     let agent = agents::find(&state.store, workspace, id).await?;
     let name = agent.map(|agent| agent.name).unwrap_or_default();
     let actor = Actor { workspace, id: ActorId::Agent(id), name };
-    end(state, &actor, connection.id, AuditEvent::ConnectionRevoked, "the program").await
+    end(&state.audited, &actor, connection.id, AuditEvent::ConnectionRevoked, "the program").await
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ mod exchange;
 pub mod message;
 mod wire_id;
 
+use crate::runtime::mcp_cache::McpCache;
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,8 +51,8 @@ pub(crate) async fn tools(
 }
 
 /// Forgets the tools of a credential's server, so that it is asked again.
-pub(crate) async fn forget(state: &State, credential: &ResolvedCredential) {
-    *state.mcp_cache.slot(credential.row.id).lock().await = None;
+pub(crate) async fn forget(mcp_cache: &McpCache, credential: &ResolvedCredential) {
+    *mcp_cache.slot(credential.row.id).lock().await = None;
 }
 
 /// Sends a request, with the headers of the session if the credential is one of an MCP server.
@@ -71,7 +74,7 @@ pub(crate) async fn dispatch(
     // Agents share the session, and none of them may speak in it.
     answer.headers.remove(SESSION);
     if has_session && answer.status == StatusCode::NOT_FOUND {
-        forget(state, credential).await;
+        forget(&state.mcp_cache, credential).await;
     }
     Ok(answer)
 }
@@ -106,7 +109,7 @@ async fn server(
     let outcome = tokio::time::timeout(ASKING, fetch_tools(state, credential, url, asker)).await;
     let answer = match outcome.unwrap_or(Err(Error::UpstreamTimeout)) {
         Ok(tools) => {
-            record(state, credential, &tools).await?;
+            record(&state.store, state.now(), credential, &tools).await?;
             Ok(Arc::new(tools))
         }
         Err(error) => Err(error),
@@ -133,9 +136,14 @@ async fn fetch_tools(
 }
 
 /// Stores definitions that are new or changed. A tool that changed asks again from this moment on.
-async fn record(state: &State, credential: &ResolvedCredential, listed: &ServerTools) -> Result<()> {
+async fn record(
+    store: &Store,
+    now: UnixMillis,
+    credential: &ResolvedCredential,
+    listed: &ServerTools,
+) -> Result<()> {
     let (workspace, id) = (credential.row.workspace_id, credential.row.id);
-    let known = mcp_tools::list(&state.store, workspace, id).await?;
+    let known = mcp_tools::list(store, workspace, id).await?;
     let is_known = |name: &str, fingerprint: &str| {
         known.iter().any(|row| row.name == name && row.seen_fingerprint == fingerprint && row.offered)
     };
@@ -149,11 +157,11 @@ async fn record(state: &State, credential: &ResolvedCredential, listed: &ServerT
     if seen.is_empty() && gone.is_empty() {
         return Ok(());
     }
-    let mut tx = state.store.begin().await?;
+    let mut tx = store.begin().await?;
     for tool in seen {
         let shown = pyxis_core::mcp_tool::canonical(&tool.shown);
         let tool = (tool.name.as_str(), tool.fingerprint.as_str(), shown.as_str());
-        mcp_tools::see(&mut tx, workspace, id, tool, state.now()).await?;
+        mcp_tools::see(&mut tx, workspace, id, tool, now).await?;
     }
     for row in gone {
         mcp_tools::miss(&mut tx, workspace, id, &row.name).await?;

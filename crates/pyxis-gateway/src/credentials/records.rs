@@ -1,5 +1,6 @@
 //! Audit records of the data path, built in one place.
 
+use crate::config::Config;
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
@@ -86,7 +87,7 @@ pub(crate) fn forward(
 ) -> AuditRecord {
     let mut record = base(state.now(), asked, "auto", words);
     let (rule, pattern) = (passage.matched.rule.as_str(), passage.matched.pattern.as_deref());
-    let node = sending_node(state);
+    let node = sending_node(&state.config, state.node);
     record.detail = json(&ForwardDetail { node, ..ForwardDetail::new(asked, rule, pattern, words) });
     if let Some(grant) = &passage.grant {
         record.decision = Some("grant".into());
@@ -98,8 +99,8 @@ pub(crate) fn forward(
 }
 
 /// The node that a record of a sent request names, so that the others can settle it if the node dies.
-fn sending_node(state: &State) -> Option<NodeId> {
-    (!state.config.sole_node).then_some(state.node)
+fn sending_node(config: &Config, node: NodeId) -> Option<NodeId> {
+    (!config.sole_node).then_some(node)
 }
 
 /// A list of tools that is about to be asked for.
@@ -125,7 +126,7 @@ pub(crate) fn listing(
         door: Some("mcp"),
         client: None,
         tool: Some("tools/list"),
-        node: sending_node(state),
+        node: sending_node(&state.config, state.node),
     });
     record
 }
@@ -161,7 +162,7 @@ pub(crate) fn record_refusal(state: &State, asked: &ValidatedRequest<'_>, error:
 pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
     let mut record = of_approved(state.now(), row);
     if row.method == Method::WebSocket.as_str()
-        && let Some(node) = sending_node(state)
+        && let Some(node) = sending_node(&state.config, state.node)
     {
         // Its approval ends when it opens; from then on it is settled like a request that no one was asked about.
         record.detail = json(&serde_json::json!({ "node": node }));

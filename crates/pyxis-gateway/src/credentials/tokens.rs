@@ -7,6 +7,9 @@
 pub mod connect;
 
 use crate::config::Config;
+use pyxis_core::entropy::Entropy;
+use pyxis_store::Store;
+use pyxis_store::cipher::Keyring;
 use std::time::Duration;
 
 use pyxis_core::auth::Auth;
@@ -66,25 +69,30 @@ impl TokenRequest {
     }
 
     /// What is kept, sealed, with what it depends on.
-    fn seal(&self, state: &State, tokens: [(&str, Option<Zeroizing<String>>); 2]) -> Sealed {
+    fn seal(
+        &self,
+        keyring: &Keyring,
+        entropy: &dyn Entropy,
+        tokens: [(&str, Option<Zeroizing<String>>); 2],
+    ) -> Sealed {
         let basis = [(BASIS, self.basis()), (ENDPOINT, self.endpoint())];
         let basis = basis.map(|(name, text)| (name, Some(Zeroizing::new(text))));
         let parts = tokens.into_iter().chain(basis);
         let kept = parts.filter_map(|(name, part)| Some((name.to_owned(), part?))).collect();
         let aad = oauth_tokens::tokens_aad(self.row.workspace_id, self.row.id);
-        state.keyring.seal(&*state.entropy, &aad, SecretValue::Fields(kept).to_bytes().expose())
+        keyring.seal(entropy, &aad, SecretValue::Fields(kept).to_bytes().expose())
     }
 
     /// What is stored for this version of the secret and this endpoint.
-    async fn load_stored(&self, state: &State) -> Result<Option<(TokenRow, SecretValue)>> {
+    async fn load_stored(&self, store: &Store, keyring: &Keyring) -> Result<Option<(TokenRow, SecretValue)>> {
         let row = &self.row;
-        let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
+        let found = oauth_tokens::find(store, row.workspace_id, row.id).await?;
         let Some(found) = found.filter(|found| found.credential_version == row.version) else {
             return Ok(None);
         };
         let Some(sealed) = &found.sealed_tokens else { return Ok(None) };
         let aad = oauth_tokens::tokens_aad(row.workspace_id, row.id);
-        let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+        let bytes = keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
         let kept = SecretValue::from_bytes(&bytes)?;
         Ok((kept.field(ENDPOINT) == Some(&self.endpoint())).then_some((found, kept)))
     }
@@ -124,7 +132,9 @@ pub(crate) async fn stored_tokens(
         return Ok(Vec::new());
     }
     // Those that no longer read cannot be used either.
-    let Ok(Some((_, kept))) = subject.load_stored(state).await else { return Ok(Vec::new()) };
+    let Ok(Some((_, kept))) = subject.load_stored(&state.store, &state.keyring).await else {
+        return Ok(Vec::new());
+    };
     let tokens = [ACCESS_TOKEN, REFRESH_TOKEN].into_iter().filter_map(|name| kept.field(name));
     Ok(tokens.map(|token| Zeroizing::new(token.to_owned())).collect())
 }
@@ -178,7 +188,9 @@ struct StoredGrant {
 
 async fn load_token(state: &State, credential: &TokenRequest) -> Result<Option<StoredToken>> {
     let row = &credential.row;
-    let Some((found, kept)) = credential.load_stored(state).await? else { return Ok(None) };
+    let Some((found, kept)) = credential.load_stored(&state.store, &state.keyring).await? else {
+        return Ok(None);
+    };
     if found.problem.as_deref() == Some(REAUTHORIZE) {
         return Err(reauthorize(&state.config, credential));
     }
@@ -297,7 +309,7 @@ fn to_store(
         credential_id: row.id,
         workspace_id: row.workspace_id,
         credential_version: row.version,
-        sealed_tokens: Some(credential.seal(state, tokens)),
+        sealed_tokens: Some(credential.seal(&state.keyring, &*state.entropy, tokens)),
         expires_at,
         problem: None,
         granted_scope: granted.scope.or(kept_scope),
@@ -316,7 +328,11 @@ async fn note_problem(state: &State, credential: &TokenRequest) -> Result<()> {
         credential_id: row.id,
         workspace_id: row.workspace_id,
         credential_version: row.version,
-        sealed_tokens: Some(credential.seal(state, [(ACCESS_TOKEN, None), (REFRESH_TOKEN, None)])),
+        sealed_tokens: Some(credential.seal(
+            &state.keyring,
+            &*state.entropy,
+            [(ACCESS_TOKEN, None), (REFRESH_TOKEN, None)],
+        )),
         expires_at: state.now(),
         problem: Some(REAUTHORIZE.to_owned()),
         granted_scope: None,

@@ -1,5 +1,6 @@
 //! Tools of MCP servers that an agent may use: their list, and the target of a call.
 
+use pyxis_store::Store;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -44,7 +45,7 @@ pub struct ToolTarget {
 /// The tools of every MCP server that the agent may use, by name. A server that fails is left out.
 pub async fn offered(state: &State, key: CallerKey) -> Result<Vec<OfferedTool>> {
     let agent = state.config_cache.agent_now(&state.store, key).await?;
-    let servers = servers(state, &agent).await?;
+    let servers = servers(&state.store, &agent).await?;
     let asker = asker(&agent);
     let lists = join_all(servers.iter().map(|server| of_server(state, server, &asker))).await;
     let mut offered: Vec<OfferedTool> = lists.into_iter().flatten().collect();
@@ -52,13 +53,13 @@ pub async fn offered(state: &State, key: CallerKey) -> Result<Vec<OfferedTool>> 
     Ok(offered)
 }
 
-async fn servers(state: &State, agent: &ResolvedAgent) -> Result<Vec<Arc<ResolvedCredential>>> {
+async fn servers(store: &Store, agent: &ResolvedAgent) -> Result<Vec<Arc<ResolvedCredential>>> {
     let (workspace, mut servers) = (agent.workspace_id(), Vec::new());
-    for row in credentials::list(&state.store, workspace).await? {
+    for row in credentials::list(store, workspace).await? {
         // The members of the options are few; this spares most credentials the rest.
         let is_server = row.options.contains("\"mcp_url\"");
-        if is_server && agents::may_use(&state.store, workspace, agent.id(), row.id).await? {
-            servers.push(agent.credential(&state.store, &row.name).await?);
+        if is_server && agents::may_use(store, workspace, agent.id(), row.id).await? {
+            servers.push(agent.credential(store, &row.name).await?);
         }
     }
     servers.truncate(MAX_SERVERS);

@@ -55,7 +55,7 @@ pub(crate) async fn caller_of_run(state: &State, head: &Parts) -> Result<CallerK
 }
 
 async fn of_token(state: &State, token: &str) -> Result<(CallerKey, Option<String>)> {
-    let (key, program) = run_tokens::holder(state, token).await?;
+    let (key, program) = run_tokens::holder(&state.store, state.now(), token).await?;
     Ok((CallerKey(key), Some(program)))
 }
 

@@ -8,6 +8,8 @@
 pub mod base_url_proxy;
 mod websocket;
 
+use crate::config::Config;
+use crate::runtime::resolve::ConfigCache;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -20,6 +22,7 @@ use pyxis_core::auth::Connector;
 use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
 use pyxis_http::websocket::is_handshake;
+use pyxis_store::Store;
 use tokio::time::Instant;
 
 use super::entry_points;
@@ -83,7 +86,7 @@ impl ForwardVariant {
 }
 
 async fn handle_request(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
-    if let Some(entry_point) = remote_entry_point(state, &head) {
+    if let Some(entry_point) = remote_entry_point(&state.config, &head) {
         head.extensions.insert(entry_point);
     }
     let key = entry_points::caller_of_run(state, &head).await?;
@@ -105,14 +108,14 @@ async fn handle_request(state: &State, mut head: request::Parts, body: Body) -> 
 }
 
 /// The entry point that a request from another process names, with the tool behind it as its client.
-fn remote_entry_point(state: &State, head: &request::Parts) -> Option<EntryPoint> {
+fn remote_entry_point(config: &Config, head: &request::Parts) -> Option<EntryPoint> {
     let name = head.headers.get(control::ENTRY_POINT)?;
     // An entry point in this process has already said so; a name that is not known is refused below.
     if name != EntryPoint::RUN || EntryPoint::from_request(head).is_some() {
         return None;
     }
     let client = head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
-    Some(EntryPoint::new(EntryPoint::RUN, client, state.config.entrance_wait))
+    Some(EntryPoint::new(EntryPoint::RUN, client, config.entrance_wait))
 }
 
 /// Parses the control headers of a well-formed call, and its method.
@@ -138,17 +141,17 @@ impl Call<'_> {
     async fn run_idempotent(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
         // The key is checked first, so that no one else makes this process buffer a body.
         let agent = state.config_cache.agent_now(&state.store, self.key).await?;
-        let body = match body::read(state, body).await {
+        let body = match body::read(&state.config, &state.held_bodies, body).await {
             Ok(body) => body,
             Err(error) => {
-                limits::admit(state, &agent).await?;
+                limits::admit(&state.store, state.now(), &agent).await?;
                 return Err(error);
             }
         };
         let claimed = idempotency::claim(state, &agent, idempotency_key, self.control, &body).await;
         if let Err(Error::IdempotencyKeyReused) = claimed {
             // A different request, which counts as usual.
-            limits::admit(state, &agent).await?;
+            limits::admit(&state.store, state.now(), &agent).await?;
         }
         match claimed? {
             IdempotencyOutcome::Again(response) => Ok(response),
@@ -178,7 +181,7 @@ impl Call<'_> {
                 if !state.config_cache.is_current(&state.store, generation).await? {
                     continue;
                 }
-                limits::admit(state, &agent).await?;
+                limits::admit(&state.store, state.now(), &agent).await?;
                 counted = true;
             }
             let decided = self.decide(state, &agent, generation, &mut body, claim).await?;
@@ -201,16 +204,24 @@ impl Call<'_> {
         let target = match Target::parse(&url) {
             Ok(target) => target,
             Err(error) => {
-                return if_config_current(state, generation, Error::InvalidTarget(error.to_string())).await;
+                return if_config_current(
+                    &state.store,
+                    &state.config_cache,
+                    generation,
+                    Error::InvalidTarget(error.to_string()),
+                )
+                .await;
             }
         };
         let credential = match agent.credential(&state.store, self.control.credential()?).await {
             Ok(credential) => credential,
-            Err(error) => return if_config_current(state, generation, error).await,
+            Err(error) => {
+                return if_config_current(&state.store, &state.config_cache, generation, error).await;
+            }
         };
         if self.method == Method::WebSocket && credential.row.connector == Connector::Sidecar {
             let error = Error::WebSocketUnsupported("its sidecar signs single requests");
-            return if_config_current(state, generation, error).await;
+            return if_config_current(&state.store, &state.config_cache, generation, error).await;
         }
         let asked = ValidatedRequest {
             agent,
@@ -247,8 +258,13 @@ impl Call<'_> {
 }
 
 /// Returns an error if the configuration that led to it is still current.
-async fn if_config_current(state: &State, generation: i64, error: Error) -> Result<Option<Response>> {
-    if state.config_cache.is_current(&state.store, generation).await? { Err(error) } else { Ok(None) }
+async fn if_config_current(
+    store: &Store,
+    config_cache: &ConfigCache,
+    generation: i64,
+    error: Error,
+) -> Result<Option<Response>> {
+    if config_cache.is_current(store, generation).await? { Err(error) } else { Ok(None) }
 }
 
 /// Handles a request that needs approval or a grant.
@@ -264,7 +280,7 @@ async fn require_approval(
     }
     // A grant is for a route; what the body says is another matter.
     let may_use_grant = matched.rule != Rule::Content;
-    if may_use_grant && let Some(grant) = authorize::use_grant(state, asked).await? {
+    if may_use_grant && let Some(grant) = authorize::use_grant(&state.store, state.now(), asked).await? {
         let passage = AllowedBy { matched, grant: Some(grant) };
         let sent = send(state, asked, &passage, body, claim).await;
         let had_no_place = |error: &Error| {
@@ -272,14 +288,14 @@ async fn require_approval(
         };
         if matches!(sent, Ok(None)) || sent.as_ref().is_err_and(had_no_place) {
             // Nothing was sent, so the use is returned; the next round claims any grant that still applies.
-            authorize::return_grant(state, asked, &passage).await?;
+            authorize::return_grant(&state.store, asked, &passage).await?;
         }
         return sent;
     }
     if let Some(handshake) = handshake::from_request(asked.head) {
         return Box::pin(websocket::require_approval(state, asked, &matched, handshake)).await.map(Some);
     }
-    let body = match body::read(state, body.take().unwrap_or_default()).await {
+    let body = match body::read(&state.config, &state.held_bodies, body.take().unwrap_or_default()).await {
         Ok(body) => body,
         Err(error) => {
             records::record_refusal(state, asked, &error);

@@ -91,7 +91,7 @@ async fn of_transaction(
     let Some(txn) = txn else { return Ok(None) };
     let found = approvals::find_for_agent(&state.store, agent.workspace, agent.id, txn).await?;
     match found.filter(|row| row.error.is_none()) {
-        Some(row) => agent_response::open(state, &row).await,
+        Some(row) => agent_response::open(&state.store, &state.keyring, &row).await,
         None => Ok(None),
     }
 }

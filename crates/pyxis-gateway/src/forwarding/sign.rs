@@ -42,7 +42,7 @@ async fn run(state: &State, request: Request) -> Result<Response> {
         }
     }
     control.credential()?;
-    let body = body::read(state, body).await?;
+    let body = body::read(&state.config, &state.held_bodies, body).await?;
     let call = Call { state, head: &head, control: &control, key };
     let Some(idempotency_key) = control.idempotency_key else { return call.run(body, None).await };
     match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {
@@ -68,7 +68,7 @@ impl Call<'_> {
     async fn run(&self, body: Bytes, claim: Option<&Claimed>) -> Result<Response> {
         let state = self.state;
         let agent = state.config_cache.agent_now(&state.store, self.key).await?;
-        limits::admit(state, &agent).await?;
+        limits::admit(&state.store, state.now(), &agent).await?;
         // Everything from here on uses this configuration or a newer one. An approved request is checked again before
         // signing.
         let (_, generation) = state.config_cache.agent(&state.store, self.key).await?;

@@ -7,6 +7,7 @@
 mod client_data;
 
 use crate::config::Config;
+use pyxis_store::audit::Appender;
 use std::time::Duration;
 
 use base64::Engine;
@@ -221,7 +222,7 @@ pub(crate) async fn verify(
     if let (Err(Error::PasskeyRefused(why)), Some(user)) =
         (&checked, whose(&state.store, answer, user).await?)
     {
-        note_refusal(state, &user, purpose, why).await?;
+        note_refusal(&state.audit, state.now(), &user, purpose, why).await?;
     }
     let verified = checked?;
     reclaim(&state.store, &verified.row).await?;
@@ -229,13 +230,19 @@ pub(crate) async fn verify(
 }
 
 /// Records a failed ceremony in the audit log.
-async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str) -> Result<()> {
-    let mut record = audit::AuditRecord::new(state.now(), AuditEvent::PasskeyRefused);
+async fn note_refusal(
+    audit: &Appender,
+    now: UnixMillis,
+    user: &UserRow,
+    purpose: Purpose,
+    why: &str,
+) -> Result<()> {
+    let mut record = audit::AuditRecord::new(now, AuditEvent::PasskeyRefused);
     record.workspace_id = Some(user.workspace_id);
     record.actor = ActorId::User(user.id);
     record.actor_name.clone_from(&user.email);
     record.detail = json!({ "purpose": purpose.as_str(), "why": why }).to_string();
-    state.audit.append(record).await?;
+    audit.append(record).await?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ pub mod contact;
 mod encrypt;
 mod vapid;
 
+use crate::config::Config;
 use pyxis_core::entropy::Entropy;
 use pyxis_core::metric;
 use pyxis_net::Client;
@@ -199,11 +200,11 @@ async fn may_decide(store: &Store, row: &ApprovalRow, person: UserId) -> Result<
 }
 
 /// Text of a notification.
-async fn payload(state: &State, row: &ApprovalRow) -> Result<Vec<u8>> {
-    let brand = brand::get(&state.store, row.workspace_id).await?;
+async fn payload(store: &Store, config: &Config, row: &ApprovalRow) -> Result<Vec<u8>> {
+    let brand = brand::get(store, row.workspace_id).await?;
     let name = brand.display_name.unwrap_or_else(|| pyxis_core::brand::DEFAULT_NAME.to_owned());
     let branded = brand.has_logo || brand.accent.is_some();
-    let icon = branded.then(|| brand::logo_url(&state.config, row.workspace_id));
+    let icon = branded.then(|| brand::logo_url(config, row.workspace_id));
     let payload = json!({
         "title": format!("{name}: approval needed"),
         "body": format!(
@@ -234,7 +235,7 @@ async fn request(
         &recipient,
         &fresh_key(&*state.entropy),
         entropy::bytes::<SALT>(&*state.entropy),
-        &payload(state, row).await?,
+        &payload(&state.store, &state.config, row).await?,
     );
     let body = body.ok_or(Error::Conflict("the notification is too long"))?;
     let uri: Uri =

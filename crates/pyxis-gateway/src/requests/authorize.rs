@@ -2,9 +2,11 @@
 //! forecast in `/agent/services`.
 
 use pyxis_core::approval_mode::Channel;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::policy::{self, Decision, Method, Policy, PolicyVerdict, Rule};
 use pyxis_core::target::{Scheme, Target};
+use pyxis_store::Store;
 use pyxis_store::grants::{self, GrantLookup, GrantRow};
 use tracing::Instrument;
 use tracing::field::Empty;
@@ -44,7 +46,7 @@ async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authori
         PolicyVerdict::Deny => {
             return Ok(Authorization::Deny { pattern: decision.pattern.map(str::to_owned) });
         }
-        verdict => match tool_rules::apply(state, asked, &decision).await? {
+        verdict => match tool_rules::apply(&state.store, asked, &decision).await? {
             Some(Authorization::Deny { pattern }) => return Ok(Authorization::Deny { pattern }),
             Some(judgment) => judgment,
             None if verdict == PolicyVerdict::AutoApprove => Authorization::Allow((&decision).into()),
@@ -94,7 +96,11 @@ pub(super) fn check_reason(asked: &ValidatedRequest<'_>) -> Result<()> {
 }
 
 /// Claims one use of a grant that covers the request, if a grant may replace the approval.
-pub(crate) async fn use_grant(state: &State, asked: &ValidatedRequest<'_>) -> Result<Option<GrantRow>> {
+pub(crate) async fn use_grant(
+    store: &Store,
+    now: UnixMillis,
+    asked: &ValidatedRequest<'_>,
+) -> Result<Option<GrantRow>> {
     let decision = decide(asked.credential, asked.method, asked.target);
     // A grant covers a URL, and all tools of a server share one.
     let is_tool = asked.credential.options.mcp_url.is_some();
@@ -109,19 +115,19 @@ pub(crate) async fn use_grant(state: &State, asked: &ValidatedRequest<'_>) -> Re
         method: asked.method.as_str(),
         route: &asked.target.route(),
         agent: Some(asked.agent.id()),
-        now: state.now(),
+        now,
     };
-    Ok(grants::claim_use(&state.store, &wanted).await?)
+    Ok(grants::claim_use(store, &wanted).await?)
 }
 
 /// Returns the use of a grant for a request that was not sent.
 pub(crate) async fn return_grant(
-    state: &State,
+    store: &Store,
     asked: &ValidatedRequest<'_>,
     passage: &AllowedBy,
 ) -> Result<()> {
     if let Some(grant) = &passage.grant {
-        grants::return_use(&state.store, asked.agent.workspace_id(), grant.id).await?;
+        grants::return_use(store, asked.agent.workspace_id(), grant.id).await?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Bodies that must be known as a whole before a request is decided or stored.
 
+use crate::config::Config;
+use crate::runtime::held_bodies::HeldBodies;
 use axum::body::Body;
 use bytes::Bytes;
 
@@ -7,13 +9,13 @@ use crate::error::Result;
 use crate::runtime::state::State;
 
 /// Reads a body, up to the size of a pending request.
-pub(crate) async fn read(state: &State, body: Body) -> Result<Bytes> {
-    state.held_bodies.read(body, state.config.pending_body_max).await
+pub(crate) async fn read(config: &Config, held_bodies: &HeldBodies, body: Body) -> Result<Bytes> {
+    held_bodies.read(body, config.pending_body_max).await
 }
 
 /// Reads a body and puts it back, as a whole.
 pub(crate) async fn peek(state: &State, body: &mut Option<Body>) -> Result<Bytes> {
-    let bytes = read(state, body.take().unwrap_or_default()).await?;
+    let bytes = read(&state.config, &state.held_bodies, body.take().unwrap_or_default()).await?;
     *body = Some(Body::from(bytes.clone()));
     Ok(bytes)
 }

@@ -4,6 +4,7 @@
 //! is released. A paused request's key points to its transaction, and a sent request's key keeps the response. A
 //! request that was sent without a response stays unknown and is never sent again.
 
+use pyxis_store::cipher::Keyring;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -125,12 +126,12 @@ pub(crate) async fn claim(
         idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => {
             Err(Error::IdempotencyKeyReused)
         }
-        idempotency::Claim::Existing(row) => repeat_outcome(state, agent, *row),
+        idempotency::Claim::Existing(row) => repeat_outcome(&state.keyring, agent, *row),
     }
 }
 
 fn repeat_outcome(
-    state: &State,
+    keyring: &Keyring,
     agent: &ResolvedAgent,
     row: idempotency::IdempotencyRow,
 ) -> Result<IdempotencyOutcome> {
@@ -142,7 +143,7 @@ fn repeat_outcome(
     }
     let sealed = row.sealed_outcome.ok_or(Error::OutcomeUnknown(LostAnswer::NotStored))?;
     let aad = sealing::outcome(agent.workspace_id(), agent.id(), &row.key_hash);
-    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let bytes = keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     let kept = StoredResponse::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))?;
     if kept.truncated {
         return Err(Error::Upstream(

@@ -1,6 +1,8 @@
 //! The agent's hourly limit (`docs/reference/behavior/proxy.md#rate-limit`): exact, in fixed windows that start on
 //! the hour.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
 use std::time::Duration;
 
 use pyxis_core::{metric, window};
@@ -8,14 +10,12 @@ use pyxis_store::limits;
 
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedAgent;
-use crate::runtime::state::State;
 
 /// Counts one request of `agent`, or refuses it.
-pub(crate) async fn admit(state: &State, agent: &ResolvedAgent) -> Result<()> {
+pub(crate) async fn admit(store: &Store, now: UnixMillis, agent: &ResolvedAgent) -> Result<()> {
     let Some(limit) = agent.row.rate_limit_per_hour else { return Ok(()) };
-    let now = state.now();
     let start = window::hour_start(now);
-    if limits::admit(&state.store, agent.id(), start, limit).await?.admitted {
+    if limits::admit(store, agent.id(), start, limit).await?.admitted {
         return Ok(());
     }
     metrics::counter!(metric::RATE_LIMITED.name).increment(1);

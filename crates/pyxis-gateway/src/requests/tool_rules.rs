@@ -5,6 +5,7 @@
 
 use pyxis_core::policy::{Decision, PolicyVerdict, Rule};
 use pyxis_core::target::Target;
+use pyxis_store::Store;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::mcp_tools::{self, McpToolRow, ToolMode};
 use serde_json::Value;
@@ -14,7 +15,6 @@ use crate::requests::authorization::{Authorization, Matched};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
-use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
 
 /// Refusal of a request that was approved for another server.
@@ -22,7 +22,7 @@ const MOVED: &str = "the credential now belongs to another MCP server, or to non
 
 /// Applies the permission of the called tool. `None` for a credential of an ordinary API.
 pub(crate) async fn apply(
-    state: &State,
+    store: &Store,
     asked: &ValidatedRequest<'_>,
     decision: &Decision<'_>,
 ) -> Result<Option<Authorization>> {
@@ -31,7 +31,7 @@ pub(crate) async fn apply(
     match (&asked.credential.options.mcp_url, tool) {
         (None, None) => Ok(None),
         (Some(url), Some(tool)) if is_same(url, &asked.target.to_string()) => {
-            let found = mcp_tools::find(&state.store, row.workspace_id, row.id, tool).await?;
+            let found = mcp_tools::find(store, row.workspace_id, row.id, tool).await?;
             Ok(Some(of_tool(tool, found.as_ref(), decision)))
         }
         (_, Some(_)) => {
@@ -60,7 +60,7 @@ fn of_tool(name: &str, tool: Option<&McpToolRow>, decision: &Decision<'_>) -> Au
 /// Checks again that an approved request may be sent. The credential is still one of this server, or still one of
 /// none, and the tool is not denied.
 pub(crate) async fn recheck(
-    state: &State,
+    store: &Store,
     row: &ApprovalRow,
     credential: &ResolvedCredential,
     request: &StoredRequest,
@@ -72,7 +72,7 @@ pub(crate) async fn recheck(
     let Some(tool) = called(&request.body).filter(|_| is_same(url, &request.target)) else {
         return Err(Error::NoLongerAllowed(MOVED));
     };
-    let found = mcp_tools::find(&state.store, row.workspace_id, row.credential_id, &tool).await?;
+    let found = mcp_tools::find(store, row.workspace_id, row.credential_id, &tool).await?;
     match found {
         Some(found) if found.mode == ToolMode::Deny => Err(Error::NoLongerAllowed("the tool is now denied")),
         _ => Ok(()),

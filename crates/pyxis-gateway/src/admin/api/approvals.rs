@@ -401,7 +401,7 @@ pub(super) async fn show(
     let needed = viewer_status::approvals_needed(&view.row, policy.as_ref());
     let waits = view.row.state == ApprovalState::Pending && viewer_status::grantable(&view.row, needed);
     let grant_coverage = if waits {
-        RecentRequests::load(&state, caller.workspace()).await?.of_view(&view, needed)
+        RecentRequests::load(&state.store, caller.workspace()).await?.of_view(&view, needed)
     } else {
         None
     };

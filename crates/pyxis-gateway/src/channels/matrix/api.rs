@@ -146,7 +146,7 @@ impl Bot {
         state: &State,
         path: &str,
     ) -> Result<Option<T>, DeliveryError> {
-        match self.exchange(state, Method::GET, path, None, CALL).await? {
+        match self.exchange(&state.net_private, Method::GET, path, None, CALL).await? {
             (StatusCode::NOT_FOUND, _) => Ok(None),
             (status, bytes) => read(status, &bytes).map(Some),
         }
@@ -160,13 +160,13 @@ impl Bot {
         body: Option<&Value>,
         limit: Duration,
     ) -> Result<T, DeliveryError> {
-        let (status, bytes) = self.exchange(state, method, path, body, limit).await?;
+        let (status, bytes) = self.exchange(&state.net_private, method, path, body, limit).await?;
         read(status, &bytes)
     }
 
     async fn exchange(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         method: Method,
         path: &str,
         body: Option<&Value>,
@@ -175,7 +175,7 @@ impl Bot {
         let request = self.request(method, path, body)?;
         let answering = async {
             // The operator's own setting says where this is, so it may be on a private network.
-            let response = state.net_private.send(request, limit).await?;
+            let response = net_private.send(request, limit).await?;
             let status = response.status();
             Ok::<_, pyxis_net::Error>((status, read_capped(response.into_body(), ANSWER_MAX).await?))
         };

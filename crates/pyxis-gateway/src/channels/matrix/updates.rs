@@ -1,6 +1,7 @@
 //! What people do: reactions, and messages that link an account.
 
 use pyxis_core::chat::ChatPlatform;
+use pyxis_store::Store;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             }
         }
     };
-    Box::pin(reader::poll_loop(&state, LEASE, stop, reading)).await;
+    Box::pin(reader::poll_loop(&state.store, state.node, LEASE, stop, reading)).await;
 }
 
 /// One look, if this node is the one that reads.
@@ -130,7 +131,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
 async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
     state.work.examinations().notify_one();
     let mut revived = chat_messages::revive(&state.store, ChatPlatform::MATRIX, room, state.now()).await?;
-    for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
+    for (_, name) in moves::configured(&state.store, ChatPlatform::MATRIX).await? {
         if let Ok(id) = bot.resolve(state, &name).await {
             // Messages of a room that is named by its alias carry the alias.
             if id == room && name != room {
@@ -248,7 +249,7 @@ async fn reacted(
         NO => Action::Deny,
         _ => return Ok(None),
     };
-    let found = find(state, to).await?;
+    let found = find(&state.store, to).await?;
     // An alias names a room that only the homeserver knows the id of.
     let found = found.filter(|message| message.chat == room || message.chat.starts_with('#'));
     let Some(message) = found else { return Ok(None) };
@@ -257,9 +258,9 @@ async fn reacted(
 }
 
 /// The message that a reaction is about. Somebody can be quicker than the note of what was posted.
-async fn find(state: &State, event: &str) -> Result<Option<ChatMessageRow>> {
+async fn find(store: &Store, event: &str) -> Result<Option<ChatMessageRow>> {
     for _ in 0..LOOKS {
-        let found = chat_messages::find_by_ref(&state.store, ChatPlatform::MATRIX, event).await?;
+        let found = chat_messages::find_by_ref(store, ChatPlatform::MATRIX, event).await?;
         if found.is_some() {
             return Ok(found);
         }

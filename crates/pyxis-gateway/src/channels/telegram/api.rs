@@ -121,13 +121,13 @@ impl Bot {
         method: &str,
         body: &Value,
     ) -> Result<T, DeliveryError> {
-        self.call_for(state, method, body, CALL).await
+        self.call_for(&state.net_private, method, body, CALL).await
     }
 
     /// The same, where the answer may take as long as `limit`.
     pub(super) async fn call_for<T: DeserializeOwned>(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         method: &str,
         body: &Value,
         limit: Duration,
@@ -135,7 +135,7 @@ impl Bot {
         let request = self.request(method, body)?;
         let answering = async {
             // The operator's own setting says where this is, so it may be on a private network.
-            let response = state.net_private.send(request, limit).await?;
+            let response = net_private.send(request, limit).await?;
             read_capped(response.into_body(), ANSWER_MAX).await
         };
         let bytes = match timeout(limit, answering).await {

@@ -65,7 +65,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             }
         }
     };
-    Box::pin(reader::poll_loop(&state, LEASE, stop, reading)).await;
+    Box::pin(reader::poll_loop(&state.store, state.node, LEASE, stop, reading)).await;
 }
 
 /// Says how updates should come; the Bot API refuses polling while a webhook is set.
@@ -94,10 +94,11 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     let offset: i64 = cursor.and_then(|text| text.parse().ok()).unwrap_or(0);
     let body = json!({ "offset": offset, "timeout": poll.as_secs(), "allowed_updates": WANTED });
     let asked = Instant::now();
-    let updates: Vec<BotUpdate> = match bot.call_for(state, "getUpdates", &body, poll + SLACK).await {
-        Ok(updates) => updates,
-        Err(error) => return Ok(Some(error)),
-    };
+    let updates: Vec<BotUpdate> =
+        match bot.call_for(&state.net_private, "getUpdates", &body, poll + SLACK).await {
+            Ok(updates) => updates,
+            Err(error) => return Ok(Some(error)),
+        };
     if updates.is_empty() && asked.elapsed() < BREATH {
         // A server that does not hold the poll is not asked all the time.
         tokio::time::sleep(BREATH).await;
@@ -136,7 +137,7 @@ pub(crate) async fn webhook(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<StatusCode> {
-    let bot = Bot::from_state(&state).ok_or(Error::not_found("webhook"))?;
+    let bot = Bot::from_settings(&state.config).ok_or(Error::not_found("webhook"))?;
     let secret = bot.config.webhook_secret.as_ref().ok_or(Error::not_found("webhook"))?;
     let sent = headers.get(SECRET_HEADER).ok_or(Error::Unauthenticated)?;
     if !secret.matches(sent.as_bytes()) {

@@ -27,7 +27,8 @@ impl Behavior for AwsScope {
 async fn sign(scope: &AwsScope, request: Unsigned<'_>, attached: &mut Attached) -> Result<()> {
     let Unsigned { state, secret, method, target: asked, .. } = request;
     let date = sigv4::date(state.now());
-    let hash = sigv4::payload_hash(&body::buffer_body(state, &mut attached.body).await?);
+    let hash =
+        sigv4::payload_hash(&body::buffer_body(&state.config, &state.held_bodies, &mut attached.body).await?);
     if let Some(query) = asked.query().and_then(sigv4::without_signature) {
         let path = format!("{}{}", asked.origin(), asked.path());
         let url = if query.is_empty() { path } else { format!("{path}?{query}") };

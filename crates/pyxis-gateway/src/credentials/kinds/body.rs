@@ -1,15 +1,16 @@
 //! Bodies that are part of a signature have to be read before they are sent.
 
+use crate::config::Config;
+use crate::runtime::held_bodies::HeldBodies;
 use bytes::Bytes;
 use pyxis_net::Body;
 
 use crate::error::Result;
-use crate::runtime::state::State;
 
 /// Reads the body, up to what is kept for an approval, and puts it back.
-pub(super) async fn buffer_body(state: &State, body: &mut Body) -> Result<Bytes> {
+pub(super) async fn buffer_body(config: &Config, held_bodies: &HeldBodies, body: &mut Body) -> Result<Bytes> {
     let rest = std::mem::replace(body, pyxis_net::body::empty());
-    let bytes = state.held_bodies.read(rest, state.config.pending_body_max).await?;
+    let bytes = held_bodies.read(rest, config.pending_body_max).await?;
     *body = pyxis_net::body::full(bytes.clone());
     Ok(bytes)
 }

@@ -28,7 +28,7 @@ impl Behavior for Hmac {
 
 async fn sign(config: &Hmac, request: Unsigned<'_>, attached: &mut Attached) -> Result<()> {
     let Unsigned { state, secret, method, target, .. } = request;
-    let body = body::buffer_body(state, &mut attached.body).await?;
+    let body = body::buffer_body(&state.config, &state.held_bodies, &mut attached.body).await?;
     let nonce = entropy::token::<16>(&*state.entropy, "");
     let request = hmac_request::Request {
         method: method.as_str(),

@@ -25,7 +25,11 @@ async fn sign(config: &Oauth1, request: Unsigned<'_>, attached: &mut Attached) -
     let Unsigned { state, secret, method, target, .. } = request;
     let values = |name| attached.headers.get_all(name).iter().map(HeaderValue::as_bytes);
     let is_form = oauth1::is_form(values(CONTENT_TYPE), values(CONTENT_ENCODING)).map_err(unclear)?;
-    let form = if is_form { Some(body::buffer_body(state, &mut attached.body).await?) } else { None };
+    let form = if is_form {
+        Some(body::buffer_body(&state.config, &state.held_bodies, &mut attached.body).await?)
+    } else {
+        None
+    };
     let stamp = NonceAndTimestamp::new(state.now(), &*state.entropy);
     let method = method.as_str();
     let text = oauth1::authorization(&tokens(*config, secret)?, method, target, form.as_deref(), &stamp)

@@ -67,7 +67,9 @@ pub fn redirect_uri(config: &Config) -> String {
 /// True if the provider no longer takes what is stored of a connected account.
 pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
     let credential = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated)?;
-    let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new())).load_stored(state).await?;
+    let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new()))
+        .load_stored(&state.store, &state.keyring)
+        .await?;
     Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(super::REAUTHORIZE)))
 }
 

@@ -58,7 +58,7 @@ pub(super) async fn handle(state: &State, mut head: request::Parts, body: Body) 
             format!("{origin}/{path}{query}")
         }
         Err(error) => {
-            limits::admit(state, &agent).await?;
+            limits::admit(&state.store, state.now(), &agent).await?;
             return Err(error);
         }
     };

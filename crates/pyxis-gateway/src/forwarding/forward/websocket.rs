@@ -15,6 +15,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::Method;
 use pyxis_http::websocket::{self, Handshake};
 use pyxis_net::body::empty;
+use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalRow};
 
 use self::permission::Permission;
@@ -100,7 +101,7 @@ async fn wait_for_decision(
     matched: &Matched,
 ) -> Result<ApprovalRow> {
     let since = state.now().minus(execute::OPENED_WITHIN);
-    if let Some(row) = unopened(state, asked, since).await? {
+    if let Some(row) = unopened(&state.store, asked, since).await? {
         return Ok(row);
     }
     let pending = pause::pause(state, asked, matched, bytes::Bytes::new(), None).await?;
@@ -111,12 +112,12 @@ async fn wait_for_decision(
 }
 
 async fn unopened(
-    state: &State,
+    store: &Store,
     asked: &ValidatedRequest<'_>,
     since: UnixMillis,
 ) -> Result<Option<ApprovalRow>> {
     let dedupe = pause::dedupe(asked, &asked.target.to_string(), &[]);
-    Ok(approvals::find_unopened(&state.store, asked.agent.workspace_id(), &dedupe, since).await?)
+    Ok(approvals::find_unopened(store, asked.agent.workspace_id(), &dedupe, since).await?)
 }
 
 /// Opens a WebSocket with its approval, which is thereby used up.

@@ -46,17 +46,17 @@ impl Endpoint {
         }
         let uri: Uri = row.url.parse().map_err(|_| Error::InvalidTarget("the stored url".to_owned()))?;
         let host = HostPort::from_uri(&uri).map_err(|error| Error::InvalidTarget(error.to_string()))?;
-        Ok(Some(Self { uri, host, secrets: secrets(state, &row)? }))
+        Ok(Some(Self { uri, host, secrets: secrets(&state.keyring, state.now(), &row)? }))
     }
 }
 
 /// Signing secrets, newest first.
-fn secrets(state: &State, row: &WebhookRow) -> Result<Vec<SecretString>> {
+fn secrets(keyring: &Keyring, now: UnixMillis, row: &WebhookRow) -> Result<Vec<SecretString>> {
     let mut secrets =
-        vec![open(&state.keyring, &webhooks::secret_aad(row.workspace_id, row.id), &row.sealed_secret)?];
-    let both = row.previous_until_at.is_some_and(|until| until > state.now());
+        vec![open(keyring, &webhooks::secret_aad(row.workspace_id, row.id), &row.sealed_secret)?];
+    let both = row.previous_until_at.is_some_and(|until| until > now);
     if let Some(previous) = row.sealed_previous.as_ref().filter(|_| both) {
-        secrets.push(open(&state.keyring, &webhooks::previous_aad(row.workspace_id, row.id), previous)?);
+        secrets.push(open(keyring, &webhooks::previous_aad(row.workspace_id, row.id), previous)?);
     }
     Ok(secrets)
 }

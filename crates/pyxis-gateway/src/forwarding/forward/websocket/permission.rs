@@ -46,7 +46,7 @@ impl Permission {
     /// run.
     pub(super) async fn holds(&mut self, state: &State) -> Result<bool> {
         if let Some(token) = &self.run_token
-            && !run_tokens::is_live(state, token).await?
+            && !run_tokens::is_live(&state.store, state.now(), token).await?
         {
             return Ok(false);
         }
