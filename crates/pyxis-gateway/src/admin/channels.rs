@@ -157,7 +157,7 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
         if is_silent {
             continue;
         }
-        let named = examination::configured_chats(state, platform).await?;
+        let named = examination::configured_chats(&state.store, platform).await?;
         let chats = named.iter().cloned().collect();
         for (chat, health) in examination::examine(state, &*bot, chats, Duration::MAX).await {
             state.chat_examinations.record(platform, &chat, &health, state.now());

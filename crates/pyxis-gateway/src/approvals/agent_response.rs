@@ -187,15 +187,17 @@ pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> 
     match row.state {
         ApprovalState::Denied => Err(Error::ApprovalDenied { txn: row.txn_id, reason: row.deny_reason }),
         ApprovalState::Expired => Err(Error::ApprovalExpired { txn: row.txn_id }),
-        ApprovalState::Approved if row.forward_state == ForwardState::Done => upstream(state, &row).await,
+        ApprovalState::Approved if row.forward_state == ForwardState::Done => {
+            upstream(&state.store, &state.keyring, &row).await
+        }
         ApprovalState::Approved | ApprovalState::Pending => Ok(accepted(&state.config, state.now(), &row)),
     }
 }
 
 /// The stored upstream response in its original form.
-async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
+async fn upstream(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<Response> {
     if let Some(code) = &row.error {
-        let kept = open(&state.store, &state.keyring, row).await?;
+        let kept = open(store, keyring, row).await?;
         let failure = kept.as_ref().map(ForwardFailure::read).unwrap_or_default();
         if let Some(error) = failure.into_error() {
             return Err(error);
@@ -207,9 +209,8 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
             _ => Error::Upstream("the approved request could not be completed".into()),
         });
     }
-    let kept = open(&state.store, &state.keyring, row)
-        .await?
-        .ok_or(Error::not_found("the response is no longer stored"))?;
+    let kept =
+        open(store, keyring, row).await?.ok_or(Error::not_found("the response is no longer stored"))?;
     if kept.truncated {
         // Sent as the response, its beginning would be mistaken for the whole.
         return Err(Error::Upstream(
@@ -370,7 +371,7 @@ pub async fn poll(
         Some(wait) => wait_until_settled(&state, &agent, row, wait).await?,
         None => expire::expire_if_due(&state, row).await?,
     };
-    let mut response = Json(outcome(&state, &row).await?).into_response();
+    let mut response = Json(outcome(&state.store, &state.keyring, &row).await?).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if !is_settled(&row) {
         response.headers_mut().insert(RETRY_AFTER, POLL_AGAIN);
@@ -424,8 +425,8 @@ async fn find(
     Ok((agent, found.ok_or(Error::not_found("transaction"))?))
 }
 
-async fn outcome(state: &State, row: &ApprovalRow) -> Result<TransactionStatus> {
-    let kept = open(&state.store, &state.keyring, row).await?;
+async fn outcome(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<TransactionStatus> {
+    let kept = open(store, keyring, row).await?;
     let (response, failure) = match (&kept, &row.error) {
         (Some(kept), Some(_)) => (None, ForwardFailure::read(kept)),
         (Some(kept), None) => (Some(self::retained_response(kept)), ForwardFailure::default()),

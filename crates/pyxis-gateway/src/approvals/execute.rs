@@ -260,7 +260,7 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
     if !approvals::begin_attempt(&mut tx, row.workspace_id, row.txn_id, state.node, state.now()).await? {
         return Ok(Begun::Lost);
     }
-    let record = records::execute(state, row);
+    let record = records::execute(&state.config, state.node, state.now(), row);
     let seqs = audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
     // The append has acquired the lock that a configuration change holds while it commits.
     if generations::read(&mut tx).await? != generation {

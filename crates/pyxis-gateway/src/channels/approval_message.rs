@@ -84,12 +84,12 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    async fn recent(&self, state: &State, workspace: WorkspaceId) -> Result<Arc<RecentRequests>> {
+    async fn recent(&self, store: &Store, workspace: WorkspaceId) -> Result<Arc<RecentRequests>> {
         let mut known = self.recent.lock().await;
         if let Some(recent) = known.get(&workspace) {
             return Ok(Arc::clone(recent));
         }
-        let recent = Arc::new(RecentRequests::load(&state.store, workspace).await?);
+        let recent = Arc::new(RecentRequests::load(store, workspace).await?);
         known.insert(workspace, Arc::clone(&recent));
         Ok(recent)
     }
@@ -116,7 +116,7 @@ impl ApprovalMessage {
         if row.state == ApprovalState::Pending {
             after.extend(tally(&state.store, &seen, policy.as_ref(), needed).await?);
             if grantable {
-                let recent = common.recent(state, row.workspace_id).await?;
+                let recent = common.recent(&state.store, row.workspace_id).await?;
                 after.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
             }
             after.push(format!("Expires at {}", time_of_day(row.expires_at)));

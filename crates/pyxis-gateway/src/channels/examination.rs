@@ -1,6 +1,7 @@
 //! Examination of the configured chats, so that one that the bot was removed from is reported before a message is
 //! refused there. Every node examines them once a minute, and when a platform says that something changed.
 
+use pyxis_store::Store;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -61,7 +62,8 @@ async fn run(state: State, mut stop: Stop) {
 /// once it is usable.
 pub async fn tick(state: &State) -> Result<()> {
     for (platform, bot) in super::bots(state) {
-        let chats = state.chat_examinations.next(platform, configured_chats(state, platform).await?, CHATS);
+        let chats =
+            state.chat_examinations.next(platform, configured_chats(&state.store, platform).await?, CHATS);
         if chats.is_empty() {
             continue;
         }
@@ -99,8 +101,8 @@ async fn record_health(
 }
 
 /// All chats of a platform that a workspace or a policy names.
-pub(crate) async fn configured_chats(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
-    Ok(moves::configured(&state.store, platform).await?.into_iter().map(|(_, chat)| chat).collect())
+pub(crate) async fn configured_chats(store: &Store, platform: ChatPlatform) -> Result<BTreeSet<String>> {
+    Ok(moves::configured(store, platform).await?.into_iter().map(|(_, chat)| chat).collect())
 }
 
 /// Examines chats for at most `limit`, and changes nothing. Chats that there was no time for are left out.

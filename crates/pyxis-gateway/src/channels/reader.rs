@@ -1,5 +1,6 @@
 //! What the readers of all platforms have in common: one node reads, and trouble is waited out.
 
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::NodeId;
 use pyxis_store::Store;
 use std::time::Duration;
@@ -8,7 +9,6 @@ use pyxis_store::leases;
 
 use super::platform::DeliveryError;
 use crate::error::Result;
-use crate::runtime::state::State;
 use crate::runtime::work::Stop;
 
 /// The wait after trouble, and between looks at a lease that another node holds.
@@ -32,9 +32,15 @@ pub(super) async fn poll_loop(
 }
 
 /// True if this node is the one that reads, for so long; if it is not, after a wait.
-pub(super) async fn is_ours(state: &State, lease: &'static str, hold: Duration) -> Result<bool> {
-    let (now, until) = (state.now(), state.now().plus(hold));
-    let ours = leases::acquire(&state.store, lease, state.node, now, until).await?;
+pub(super) async fn is_ours(
+    store: &Store,
+    node: NodeId,
+    now: UnixMillis,
+    lease: &'static str,
+    hold: Duration,
+) -> Result<bool> {
+    let (now, until) = (now, now.plus(hold));
+    let ours = leases::acquire(store, lease, node, now, until).await?;
     if !ours {
         tokio::time::sleep(WAIT).await;
     }

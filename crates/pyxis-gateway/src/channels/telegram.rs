@@ -76,7 +76,7 @@ impl ChatBot for Bot {
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
             let body = body(&message.chat, None, card);
-            let posted: api::Message = self.call(state, "sendMessage", &body).await?;
+            let posted: api::Message = self.call(&state.net_private, "sendMessage", &body).await?;
             Ok(posted.message_id.to_string())
         })
     }
@@ -90,7 +90,7 @@ impl ChatBot for Bot {
     ) -> BoxFuture<'a, Delivery<()>> {
         Box::pin(async move {
             let body = body(&message.chat, Some(message_ref), card);
-            match self.call::<Value>(state, "editMessageText", &body).await {
+            match self.call::<Value>(&state.net_private, "editMessageText", &body).await {
                 // It shows that already: the answer to an earlier attempt was lost.
                 Err(DeliveryError::Refused(why)) if why.contains("message is not modified") => Ok(()),
                 other => other.map(drop),

@@ -46,7 +46,7 @@ pub(super) async fn look_up(state: &State, client_id: &str) -> Result<ClientLook
 }
 
 async fn fetch_client(state: &State, client_id: &str) -> Result<OauthClient, ClientRefusal> {
-    let document = client_document::find(state, client_id).await?;
+    let document = client_document::find(&state.net, &state.client_documents, state.now(), client_id).await?;
     Ok(OauthClient {
         id: client_id.to_owned(),
         name: document.name,

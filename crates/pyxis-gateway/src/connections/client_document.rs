@@ -1,5 +1,7 @@
 //! Client ID Metadata Documents: the client's id is the https URL of a document that describes it.
 
+use crate::runtime::client_documents::ClientDocuments;
+use pyxis_core::clock::UnixMillis;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -12,7 +14,6 @@ use url::Url;
 use super::client_refusal::{ClientRefusal, program_name};
 use crate::requests::authorize;
 use crate::runtime::client_documents::ClientDocument;
-use crate::runtime::state::State;
 
 /// Largest document, in bytes.
 const MAX_DOCUMENT: usize = 16 * 1024;
@@ -45,16 +46,21 @@ pub(super) fn host(client_id: &str) -> Result<String, ClientRefusal> {
 }
 
 /// The document of a client, fetched through the egress guard unless a recent one is at hand.
-pub(super) async fn find(state: &State, client_id: &str) -> Result<ClientDocument, ClientRefusal> {
+pub(super) async fn find(
+    net: &pyxis_net::Client,
+    client_documents: &ClientDocuments,
+    now: UnixMillis,
+    client_id: &str,
+) -> Result<ClientDocument, ClientRefusal> {
     let host = host(client_id)?;
-    if let Some(document) = state.client_documents.get(client_id, state.now()) {
+    if let Some(document) = client_documents.get(client_id, now) {
         return Ok(document);
     }
-    let fetched = tokio::time::timeout(MAX_TIME, fetch(&state.net, client_id)).await;
+    let fetched = tokio::time::timeout(MAX_TIME, fetch(net, client_id)).await;
     let bytes =
         fetched.map_err(|_| ClientRefusal::new("its metadata document took longer than 10 seconds"))??;
     let document = read(client_id, &host, &bytes)?;
-    state.client_documents.put(client_id, document.clone(), state.now());
+    client_documents.put(client_id, document.clone(), now);
     Ok(document)
 }
 

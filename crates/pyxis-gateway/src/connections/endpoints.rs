@@ -69,7 +69,8 @@ async fn register(Extract(state): Extract<State>, request: Request) -> Result<Re
     let metadata = serde_json::from_slice(&body).map_err(|_| {
         OauthError::new(OauthErrorCode::InvalidClientMetadata, "the body must be client metadata as JSON")
     })?;
-    let registered = registration::register(&state, &address, metadata).await?;
+    let registered =
+        registration::register(&state.store, &*state.entropy, state.now(), &address, metadata).await?;
     Ok(unstored((StatusCode::CREATED, Json(registered)).into_response()))
 }
 

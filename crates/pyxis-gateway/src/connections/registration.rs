@@ -2,6 +2,9 @@
 //! bounded by address, in total, and in time. A new registration is never refused because of the others: the oldest
 //! that nobody connected makes room.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::Entropy;
+use pyxis_store::Store;
 use std::time::Duration;
 
 use pyxis_core::redirect_uri::RedirectUri;
@@ -16,7 +19,6 @@ use super::client_document::MAX_REDIRECT_URIS;
 use super::client_refusal::program_name;
 use super::protocol_error::{OauthError, OauthErrorCode};
 use crate::runtime::resolve::key_hash;
-use crate::runtime::state::State;
 
 /// Registrations from one address in a minute.
 const PER_ADDRESS: i64 = 10;
@@ -42,14 +44,15 @@ pub(super) struct ClientMetadata {
 
 /// Registers a client for a caller at `address`, and returns the response's body.
 pub(super) async fn register(
-    state: &State,
+    store: &Store,
+    entropy: &dyn Entropy,
+    now: UnixMillis,
     address: &str,
     metadata: ClientMetadata,
 ) -> Result<Value, OauthError> {
     let refuse = |detail| OauthError::new(OauthErrorCode::InvalidClientMetadata, detail);
-    let now = state.now();
     let client = format!("oauth-register {address}");
-    if !anonymous_limits::admit(&state.store, &client, window::minute_start(now), PER_ADDRESS).await? {
+    if !anonymous_limits::admit(store, &client, window::minute_start(now), PER_ADDRESS).await? {
         return Err(OauthError::new(
             OauthErrorCode::TemporarilyUnavailable,
             "too many registrations from this address; try again in a minute",
@@ -68,17 +71,16 @@ pub(super) async fn register(
     if metadata.response_types.is_some_and(|types| !types.iter().any(|name| name == "code")) {
         return Err(refuse("response_types must include code"));
     }
-    let secret =
-        (method != "none").then(|| SecretString::new(entropy::token::<32>(&*state.entropy, SECRET_PREFIX)));
+    let secret = (method != "none").then(|| SecretString::new(entropy::token::<32>(entropy, SECRET_PREFIX)));
     let row = RegisteredClientRow {
-        id: entropy::token::<16>(&*state.entropy, ID_PREFIX),
+        id: entropy::token::<16>(entropy, ID_PREFIX),
         name: program_name(metadata.client_name.as_deref()).unwrap_or_else(|| "Unnamed program".to_owned()),
         secret_hash: secret.as_ref().map(|secret| hex::encode(&key_hash(secret.expose()))),
         redirect_uris: json!(metadata.redirect_uris).to_string(),
         created_at: now,
         expires_at: now.plus(UNUSED_LIFE),
     };
-    clients::insert(&state.store, &row, MOST_UNUSED).await?;
+    clients::insert(store, &row, MOST_UNUSED).await?;
     let mut body = json!({
         "client_id": row.id,
         "client_id_issued_at": now.seconds(),

@@ -84,11 +84,11 @@ pub async fn issue(state: &State, actor: &Actor, agent: AgentId) -> Result<RunTo
 }
 
 /// Digest of the agent key that stands behind `key`: the key's own, or that of the agent of a run's token.
-pub(crate) async fn agent_of(state: &State, key: &str) -> Result<KeyHash> {
+pub(crate) async fn agent_of(store: &Store, now: UnixMillis, key: &str) -> Result<KeyHash> {
     if !key.starts_with(PREFIX) {
         return Ok(key_hash(key));
     }
-    Ok(holder(&state.store, state.now(), key).await?.0)
+    Ok(holder(store, now, key).await?.0)
 }
 
 /// Digest of the token that a request was sent with; `None` for an agent key.

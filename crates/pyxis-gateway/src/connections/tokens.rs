@@ -75,7 +75,7 @@ async fn exchange(state: &State, client_id: &str, form: &TokenForm) -> Result<Va
     let found = codes::find(&state.store, &code_hash).await?;
     let code = found.filter(|code| code.client_id == client_id).ok_or_else(unknown)?;
     if code.used_at.is_some() {
-        return replayed(state, code.workspace_id, code.connection_id, "code").await;
+        return replayed(&state.audited, code.workspace_id, code.connection_id, "code").await;
     }
     if code.redirect_uri != form.required("redirect_uri")? {
         return Err(invalid_grant("redirect_uri differs from the one of the authorization request"));
@@ -89,7 +89,7 @@ async fn exchange(state: &State, client_id: &str, form: &TokenForm) -> Result<Va
         drop(tx);
         let used = codes::find(&state.store, &code_hash).await?.is_some_and(|code| code.used_at.is_some());
         return if used {
-            replayed(state, code.workspace_id, code.connection_id, "code").await
+            replayed(&state.audited, code.workspace_id, code.connection_id, "code").await
         } else {
             Err(unknown())
         };
@@ -165,7 +165,7 @@ async fn exchanged_before(state: &State, client_id: &str, refresh_token: &str) -
     };
     match family {
         Some((_, connection)) => {
-            replayed(state, connection.workspace_id, connection.id, "refresh token").await
+            replayed(&state.audited, connection.workspace_id, connection.id, "refresh token").await
         }
         None => Err(invalid_grant("the refresh token is unknown, expired or revoked; connect again")),
     }
@@ -238,13 +238,13 @@ fn verifies(verifier: &str, challenge: &str) -> bool {
 
 /// Ends the connection of a replayed code or refresh token, on record.
 async fn replayed(
-    state: &State,
+    audited: &AuditedStore,
     workspace: WorkspaceId,
     connection: ConnectionId,
     kind: &'static str,
 ) -> Result<Value, OauthError> {
     let actor = Actor { workspace, id: ActorId::System, name: "system".to_owned() };
-    end(&state.audited, &actor, connection, AuditEvent::ConnectionReplayed, kind).await?;
+    end(audited, &actor, connection, AuditEvent::ConnectionReplayed, kind).await?;
     Err(invalid_grant("it was used before, so its connection was revoked; connect again"))
 }
 

@@ -105,12 +105,14 @@ fn sending_node(config: &Config, node: NodeId) -> Option<NodeId> {
 
 /// A list of tools that is about to be asked for.
 pub(crate) fn listing(
-    state: &State,
+    config: &Config,
+    node: NodeId,
+    now: UnixMillis,
     credential: &ResolvedCredential,
     target: &Target,
     (actor, name): (ActorId, &str),
 ) -> AuditRecord {
-    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestReceived);
+    let mut record = AuditRecord::new(now, AuditEvent::RequestReceived);
     record.workspace_id = Some(credential.row.workspace_id);
     record.actor = actor;
     name.clone_into(&mut record.actor_name);
@@ -126,7 +128,7 @@ pub(crate) fn listing(
         door: Some("mcp"),
         client: None,
         tool: Some("tools/list"),
-        node: sending_node(&state.config, state.node),
+        node: sending_node(config, node),
     });
     record
 }
@@ -159,10 +161,10 @@ pub(crate) fn record_refusal(state: &State, asked: &ValidatedRequest<'_>, error:
 }
 
 /// An approved request that is about to be sent.
-pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
-    let mut record = of_approved(state.now(), row);
+pub(crate) fn execute(config: &Config, node: NodeId, now: UnixMillis, row: &ApprovalRow) -> AuditRecord {
+    let mut record = of_approved(now, row);
     if row.method == Method::WebSocket.as_str()
-        && let Some(node) = sending_node(&state.config, state.node)
+        && let Some(node) = sending_node(config, node)
     {
         // Its approval ends when it opens; from then on it is settled like a request that no one was asked about.
         record.detail = json(&serde_json::json!({ "node": node }));

@@ -150,7 +150,7 @@ async fn needles(state: &State, credential: &ResolvedCredential) -> Result<Optio
     // One that was sealed under a key that is gone must not keep requests of others from waiting.
     let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Ok(None) };
     let mut sought = kinds::collect_from_secret(credential.auth.as_ref(), opened.secret());
-    for token in tokens::stored_tokens(state, credential, opened.secret()).await? {
+    for token in tokens::stored_tokens(&state.store, &state.keyring, credential, opened.secret()).await? {
         sought.add(&token);
     }
     let needles = sought.needles_in_words(&credential.row.name);

@@ -1,5 +1,6 @@
 //! One request to a token endpoint (RFC 6749, sections 3.2 and 5).
 
+use crate::config::Config;
 use std::fmt;
 use std::time::Duration;
 
@@ -244,17 +245,19 @@ pub(crate) async fn request_token(
     if let Some(value) = authorization {
         request.headers_mut().insert(AUTHORIZATION, value);
     }
-    send(state, url, request).await
+    send(&state.config, &state.net, state.now(), url, request).await
 }
 
 /// Posts to a token endpoint, through the egress guard like any other request.
 pub(crate) async fn send(
-    state: &State,
+    config: &Config,
+    net: &pyxis_net::Client,
+    now: UnixMillis,
     url: &str,
     mut request: Request<pyxis_net::Body>,
 ) -> Result<GrantedToken, TokenError> {
     let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
-    state.net.check(&authorize::host_port(&target)).await.map_err(Error::from)?;
+    net.check(&authorize::host_port(&target)).await.map_err(Error::from)?;
     *request.method_mut() = Method::POST;
     *request.uri_mut() =
         target.to_string().parse().map_err(|error: http::uri::InvalidUri| Error::Internal(error.into()))?;
@@ -263,10 +266,10 @@ pub(crate) async fn send(
         pyxis_net::Error::Blocked(blocked) => Error::TargetNotAllowed(blocked.to_string()),
         error => Error::TokenEndpoint(error.to_string()),
     };
-    let answer = state.net.fresh().send(request, state.config.forward_timeout).await.map_err(unreachable)?;
+    let answer = net.fresh().send(request, config.forward_timeout).await.map_err(unreachable)?;
     let status = answer.status();
-    let ahead = clock_ahead(answer.headers(), state.now());
-    let body = pyxis_net::body::IdleTimeout::new(answer.into_body(), state.config.forward_timeout);
+    let ahead = clock_ahead(answer.headers(), now);
+    let body = pyxis_net::body::IdleTimeout::new(answer.into_body(), config.forward_timeout);
     let bytes =
         Zeroizing::new(pyxis_net::body::read_capped(body, MAX_ANSWER).await.map_err(unreachable)?.to_vec());
     read(status, &bytes, ahead)

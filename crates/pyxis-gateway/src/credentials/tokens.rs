@@ -7,6 +7,8 @@
 pub mod connect;
 
 use crate::config::Config;
+use crate::runtime::token_cache::TokenCache;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::Entropy;
 use pyxis_store::Store;
 use pyxis_store::cipher::Keyring;
@@ -123,7 +125,8 @@ pub(crate) async fn token(
 
 /// The tokens in the store that were fetched with a credential.
 pub(crate) async fn stored_tokens(
-    state: &State,
+    store: &Store,
+    keyring: &Keyring,
     credential: &ResolvedCredential,
     secret: &SecretValue,
 ) -> Result<Vec<Zeroizing<String>>> {
@@ -132,7 +135,7 @@ pub(crate) async fn stored_tokens(
         return Ok(Vec::new());
     }
     // Those that no longer read cannot be used either.
-    let Ok(Some((_, kept))) = subject.load_stored(&state.store, &state.keyring).await else {
+    let Ok(Some((_, kept))) = subject.load_stored(store, keyring).await else {
         return Ok(Vec::new());
     };
     let tokens = [ACCESS_TOKEN, REFRESH_TOKEN].into_iter().filter_map(|name| kept.field(name));
@@ -140,13 +143,18 @@ pub(crate) async fn stored_tokens(
 }
 
 /// The API does not take a token, however long it was to be good: the next request fetches another one.
-pub(crate) async fn rejected(state: &State, credential: &ResolvedCredential, token: &SecretString) {
+pub(crate) async fn rejected(
+    store: &Store,
+    token_cache: &TokenCache,
+    now: UnixMillis,
+    credential: &ResolvedCredential,
+    token: &SecretString,
+) {
     // The holder of the lock is about to have another token.
-    let Ok(mut held) = state.token_cache.slot(credential.row.id).try_lock_owned() else { return };
+    let Ok(mut held) = token_cache.slot(credential.row.id).try_lock_owned() else { return };
     let Some(fresh) = held.take_if(|fresh| fresh.token.matches(token.expose().as_bytes())) else { return };
-    let (row, now) = (&credential.row, state.now());
-    let ended =
-        oauth_tokens::end(&state.store, row.workspace_id, row.id, (fresh.version, fresh.expires_at), now);
+    let (row, now) = (&credential.row, now);
+    let ended = oauth_tokens::end(store, row.workspace_id, row.id, (fresh.version, fresh.expires_at), now);
     if let Err(error) = ended.await {
         tracing::warn!(%error, credential = %row.id, "cannot remove a rejected access token");
     }
@@ -282,7 +290,7 @@ async fn store(
     granted: GrantedToken,
     before: StoredGrant,
 ) -> Result<Fresh> {
-    let (stored, fresh) = to_store(state, credential, granted, before);
+    let (stored, fresh) = to_store(&state.keyring, &*state.entropy, state.now(), credential, granted, before);
     if oauth_tokens::put(&state.store, &stored).await? {
         return Ok(fresh);
     }
@@ -291,12 +299,13 @@ async fn store(
 }
 
 fn to_store(
-    state: &State,
+    keyring: &Keyring,
+    entropy: &dyn Entropy,
+    now: UnixMillis,
     credential: &TokenRequest,
     granted: GrantedToken,
     before: StoredGrant,
 ) -> (TokenRow, Fresh) {
-    let now = state.now();
     let expires_at = granted.expires_at.unwrap_or_else(|| now.plus(granted.life.unwrap_or(DEFAULT_LIFE)));
     let token = SecretString::new((*granted.access_token).clone());
     // A provider that does not rotate refresh tokens leaves the old one good.
@@ -309,7 +318,7 @@ fn to_store(
         credential_id: row.id,
         workspace_id: row.workspace_id,
         credential_version: row.version,
-        sealed_tokens: Some(credential.seal(&state.keyring, &*state.entropy, tokens)),
+        sealed_tokens: Some(credential.seal(keyring, entropy, tokens)),
         expires_at,
         problem: None,
         granted_scope: granted.scope.or(kept_scope),

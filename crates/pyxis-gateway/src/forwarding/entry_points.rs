@@ -1,7 +1,9 @@
 //! Functions for the interfaces in front of `/forward`: identify an agent, and explain a request.
 
 use http::request::Parts;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
+use pyxis_store::Store;
 
 use crate::admin::policies;
 pub use crate::admin::policies::{ExplainedRequest, Explanation};
@@ -31,7 +33,7 @@ pub struct AgentIdentity {
 /// Only the MCP server calls this, so that an access token is good there and nowhere else.
 pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> {
     let (key, connected_program) = if is_access_token(bearer) {
-        of_token(state, bearer).await?
+        of_token(&state.store, state.now(), bearer).await?
     } else {
         (CallerKey::digest(bearer), None)
     };
@@ -50,12 +52,14 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
 pub(crate) async fn caller_of_run(state: &State, head: &Parts) -> Result<CallerKey> {
     match head.extensions.get() {
         Some(key) => Ok(*key),
-        None => run_tokens::agent_of(state, control::key(&head.headers)?).await.map(CallerKey),
+        None => {
+            run_tokens::agent_of(&state.store, state.now(), control::key(&head.headers)?).await.map(CallerKey)
+        }
     }
 }
 
-async fn of_token(state: &State, token: &str) -> Result<(CallerKey, Option<String>)> {
-    let (key, program) = run_tokens::holder(&state.store, state.now(), token).await?;
+async fn of_token(store: &Store, now: UnixMillis, token: &str) -> Result<(CallerKey, Option<String>)> {
+    let (key, program) = run_tokens::holder(store, now, token).await?;
     Ok((CallerKey(key), Some(program)))
 }
 

@@ -3,6 +3,9 @@
 //! The response to an approved request is stored with its approval. Others are kept here: sealed to the agent, few per
 //! agent, for minutes.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
+use pyxis_store::cipher::Keyring;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -61,9 +64,9 @@ pub async fn store_response(
 pub async fn find(state: &State, agent: &AgentIdentity, id: &str) -> Result<LongResponse> {
     let found = match id.parse::<ResponseId>() {
         Err(_) => None,
-        Ok(id) => match load_response(state, agent, id).await? {
+        Ok(id) => match load_response(&state.store, &state.keyring, state.now(), agent, id).await? {
             Some(response) => Some(response),
-            None => of_transaction(state, agent, id.to_string().parse().ok()).await?,
+            None => of_transaction(&state.store, &state.keyring, agent, id.to_string().parse().ok()).await?,
         },
     };
     let response = found.ok_or(Error::not_found("response"))?;
@@ -72,26 +75,29 @@ pub async fn find(state: &State, agent: &AgentIdentity, id: &str) -> Result<Long
 }
 
 async fn load_response(
-    state: &State,
+    store: &Store,
+    keyring: &Keyring,
+    now: UnixMillis,
     agent: &AgentIdentity,
     id: ResponseId,
 ) -> Result<Option<StoredResponse>> {
-    let found = kept_responses::find(&state.store, agent.workspace, agent.id, id, state.now()).await?;
+    let found = kept_responses::find(store, agent.workspace, agent.id, id, now).await?;
     let Some(sealed) = found else { return Ok(None) };
     let aad = kept_responses::response_aad(agent.workspace, agent.id, id);
-    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let bytes = keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     StoredResponse::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }
 
 async fn of_transaction(
-    state: &State,
+    store: &Store,
+    keyring: &Keyring,
     agent: &AgentIdentity,
     txn: Option<TxnId>,
 ) -> Result<Option<StoredResponse>> {
     let Some(txn) = txn else { return Ok(None) };
-    let found = approvals::find_for_agent(&state.store, agent.workspace, agent.id, txn).await?;
+    let found = approvals::find_for_agent(store, agent.workspace, agent.id, txn).await?;
     match found.filter(|row| row.error.is_none()) {
-        Some(row) => agent_response::open(&state.store, &state.keyring, &row).await,
+        Some(row) => agent_response::open(store, keyring, &row).await,
         None => Ok(None),
     }
 }

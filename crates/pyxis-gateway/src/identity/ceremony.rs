@@ -218,7 +218,7 @@ pub(crate) async fn verify(
     purpose: Purpose,
     user: Option<UserId>,
 ) -> Result<VerifiedAssertion> {
-    let checked = check(state, answer, purpose, user).await;
+    let checked = check(&state.store, &state.config, state.now(), answer, purpose, user).await;
     if let (Err(Error::PasskeyRefused(why)), Some(user)) =
         (&checked, whose(&state.store, answer, user).await?)
     {
@@ -247,14 +247,16 @@ async fn note_refusal(
 }
 
 async fn check(
-    state: &State,
+    store: &Store,
+    config: &Config,
+    now: UnixMillis,
     answer: &CeremonyResponse,
     purpose: Purpose,
     user: Option<UserId>,
 ) -> Result<VerifiedAssertion> {
-    let begun = consume(&state.store, answer, purpose, user, state.now()).await?;
+    let begun = consume(store, answer, purpose, user, now).await?;
     let given: PublicKeyCredential = answer.read()?;
-    let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
+    let row = passkeys::find_by_credential(store, &text(given.get_credential_id())).await?;
     let row = row.ok_or(Error::PasskeyRefused("it is not registered here"))?;
     if user.is_some_and(|user| user != row.user_id) {
         return Err(Error::PasskeyRefused("it belongs to someone else"));
@@ -266,7 +268,7 @@ async fn check(
     }
     let pending: DiscoverableAuthentication = serde_json::from_str(&begun.state).map_err(broken)?;
     let mut key = key(&row)?;
-    let result = relying_party(&state.config)?.finish_discoverable_authentication_v2(&given, pending, &key);
+    let result = relying_party(config)?.finish_discoverable_authentication_v2(&given, pending, &key);
     let result = result.map_err(|error| ceremony_error(&error))?;
     if !result.user_verified() {
         return Err(Error::PasskeyRefused("the person was not verified by PIN, fingerprint or face"));

@@ -29,8 +29,8 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
         expires_at: row.expires_at,
         channel: row.channel,
     });
-    emit(state, tx, row.workspace_id, &payload).await?;
-    chats::announce(state, tx, row).await?;
+    emit(&state.keyring, &state.entropy, state.now(), tx, row.workspace_id, &payload).await?;
+    chats::announce(&state.keyring, &*state.entropy, state.now(), tx, row).await?;
     browsers::announce(state.now(), tx, row).await
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approv
         channel: row.channel,
         upstream_status: None,
     });
-    emit(state, tx, row.workspace_id, &payload).await?;
+    emit(&state.keyring, &state.entropy, state.now(), tx, row.workspace_id, &payload).await?;
     chats::update_messages(state.now(), tx, row, ApprovalState::Denied).await
 }
 
@@ -66,11 +66,12 @@ pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: 
         channel: row.channel,
         upstream_status: status,
     });
-    emit(state, tx, row.workspace_id, &payload).await
+    emit(&state.keyring, &state.entropy, state.now(), tx, row.workspace_id, &payload).await
 }
 
 /// Announces an expiry or a withdrawal by the agent.
 pub(crate) async fn expired(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    emit(state, tx, row.workspace_id, &Payload::Expired(row.txn_id)).await?;
+    emit(&state.keyring, &state.entropy, state.now(), tx, row.workspace_id, &Payload::Expired(row.txn_id))
+        .await?;
     chats::update_messages(state.now(), tx, row, ApprovalState::Expired).await
 }

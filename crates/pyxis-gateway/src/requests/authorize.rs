@@ -21,7 +21,7 @@ use crate::runtime::state::State;
 /// Checks allowed hosts, egress guard and policy.
 pub(crate) async fn authorize(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
     let span = tracing::trace_span!(target: "pyxis::trace", "judge", decision = Empty, rule = Empty);
-    let judged = evaluate(state, asked).instrument(span.clone()).await;
+    let judged = evaluate(&state.store, &state.net, asked).instrument(span.clone()).await;
     if span.is_disabled() {
         return judged;
     }
@@ -37,16 +37,20 @@ pub(crate) async fn authorize(state: &State, asked: &ValidatedRequest<'_>) -> Re
 
 /// Checks everything visible in the request before resolving the host. An agent could otherwise leak data through DNS
 /// queries for names that it makes up.
-async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
+async fn evaluate(
+    store: &Store,
+    net: &pyxis_net::Client,
+    asked: &ValidatedRequest<'_>,
+) -> Result<Authorization> {
     check_allowed_hosts(asked.credential, asked.target)?;
     let host = host_port(asked.target);
-    state.net.check_form(&host)?;
+    net.check_form(&host)?;
     let decision = decide(asked.credential, asked.method, asked.target);
     let judgment = match decision.verdict {
         PolicyVerdict::Deny => {
             return Ok(Authorization::Deny { pattern: decision.pattern.map(str::to_owned) });
         }
-        verdict => match tool_rules::apply(&state.store, asked, &decision).await? {
+        verdict => match tool_rules::apply(store, asked, &decision).await? {
             Some(Authorization::Deny { pattern }) => return Ok(Authorization::Deny { pattern }),
             Some(judgment) => judgment,
             None if verdict == PolicyVerdict::AutoApprove => Authorization::Allow((&decision).into()),
@@ -56,7 +60,7 @@ async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authori
             }
         },
     };
-    state.net.check(&host).await?;
+    net.check(&host).await?;
     Ok(judgment)
 }
 

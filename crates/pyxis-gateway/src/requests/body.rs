@@ -6,7 +6,6 @@ use axum::body::Body;
 use bytes::Bytes;
 
 use crate::error::Result;
-use crate::runtime::state::State;
 
 /// Reads a body, up to the size of a pending request.
 pub(crate) async fn read(config: &Config, held_bodies: &HeldBodies, body: Body) -> Result<Bytes> {
@@ -14,8 +13,12 @@ pub(crate) async fn read(config: &Config, held_bodies: &HeldBodies, body: Body) 
 }
 
 /// Reads a body and puts it back, as a whole.
-pub(crate) async fn peek(state: &State, body: &mut Option<Body>) -> Result<Bytes> {
-    let bytes = read(&state.config, &state.held_bodies, body.take().unwrap_or_default()).await?;
+pub(crate) async fn peek(
+    config: &Config,
+    held_bodies: &HeldBodies,
+    body: &mut Option<Body>,
+) -> Result<Bytes> {
+    let bytes = read(config, held_bodies, body.take().unwrap_or_default()).await?;
     *body = Some(Body::from(bytes.clone()));
     Ok(bytes)
 }

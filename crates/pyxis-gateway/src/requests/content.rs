@@ -62,7 +62,7 @@ pub(crate) async fn authorize(
     if !is_read && !names_method {
         return Ok(by_url);
     }
-    let bytes = if is_read { peek(state, body).await? } else { Bytes::new() };
+    let bytes = if is_read { peek(&state.config, &state.held_bodies, body).await? } else { Bytes::new() };
     match check_body(asked, decision, &sent, bytes).await? {
         None => Ok(by_url),
         Some((PolicyVerdict::Deny, pattern)) => Ok(Authorization::Deny { pattern }),

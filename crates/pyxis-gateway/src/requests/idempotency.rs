@@ -4,6 +4,8 @@
 //! is released. A paused request's key points to its transaction, and a sent request's key keeps the response. A
 //! request that was sent without a response stays unknown and is never sent again.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
 use pyxis_store::cipher::Keyring;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -193,10 +195,10 @@ impl Claimed {
 
     /// True if the quotas of the agent and its workspace leave room for the response. If that cannot be
     /// read, nothing is stored: the response is passed on anyway.
-    async fn has_room(&self, state: &State, body: &Bytes) -> bool {
+    async fn has_room(&self, store: &Store, config: &Config, now: UnixMillis, body: &Bytes) -> bool {
         let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
-        let new = Newcomer { workspace: self.workspace, agent: self.agent, bytes, now: state.now() };
-        matches!(approvals::bytes_limit(&state.store, &state.config.room, &new).await, Ok(None))
+        let new = Newcomer { workspace: self.workspace, agent: self.agent, bytes, now: now };
+        matches!(approvals::bytes_limit(store, &config.room, &new).await, Ok(None))
     }
 
     /// Buffers the response for later repetition. If it is too large or too slow, it is only passed on, and just its
@@ -208,7 +210,9 @@ impl Claimed {
         body: axum::body::Body,
     ) -> Result<Response> {
         let (kept, body) = match read(body, &state.config).await? {
-            MeasuredBody::Short(body) if self.has_room(state, &body).await => {
+            MeasuredBody::Short(body)
+                if self.has_room(&state.store, &state.config, state.now(), &body).await =>
+            {
                 (Some(body.clone()), body.into())
             }
             MeasuredBody::Short(body) => (None, body.into()),

@@ -119,7 +119,7 @@ impl Bot {
         path: &str,
         body: &Value,
     ) -> Result<T, DeliveryError> {
-        self.call(state, Method::POST, path, Some(body), CALL).await
+        self.call(&state.net_private, Method::POST, path, Some(body), CALL).await
     }
 
     pub(super) async fn put<T: DeserializeOwned>(
@@ -128,7 +128,7 @@ impl Bot {
         path: &str,
         body: &Value,
     ) -> Result<T, DeliveryError> {
-        self.call(state, Method::PUT, path, Some(body), CALL).await
+        self.call(&state.net_private, Method::PUT, path, Some(body), CALL).await
     }
 
     pub(super) async fn get<T: DeserializeOwned>(
@@ -137,16 +137,16 @@ impl Bot {
         path: &str,
         waits: Duration,
     ) -> Result<T, DeliveryError> {
-        self.call(state, Method::GET, path, None, CALL + waits).await
+        self.call(&state.net_private, Method::GET, path, None, CALL + waits).await
     }
 
     /// What is at a path; `None` where the server says that there is nothing.
     pub(super) async fn find<T: DeserializeOwned>(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         path: &str,
     ) -> Result<Option<T>, DeliveryError> {
-        match self.exchange(&state.net_private, Method::GET, path, None, CALL).await? {
+        match self.exchange(net_private, Method::GET, path, None, CALL).await? {
             (StatusCode::NOT_FOUND, _) => Ok(None),
             (status, bytes) => read(status, &bytes).map(Some),
         }
@@ -154,13 +154,13 @@ impl Bot {
 
     async fn call<T: DeserializeOwned>(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         method: Method,
         path: &str,
         body: Option<&Value>,
         limit: Duration,
     ) -> Result<T, DeliveryError> {
-        let (status, bytes) = self.exchange(&state.net_private, method, path, body, limit).await?;
+        let (status, bytes) = self.exchange(net_private, method, path, body, limit).await?;
         read(status, &bytes)
     }
 

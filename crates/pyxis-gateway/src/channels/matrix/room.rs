@@ -137,7 +137,7 @@ impl Bot {
     /// a message that looks alike is no state.
     async fn replacement(&self, state: &State, room: &str) -> Result<Option<Replacement>, DeliveryError> {
         let path = format!("rooms/{}/state/m.room.tombstone", api::segment(room));
-        let found: Option<Tombstone> = self.find(state, &path).await?;
+        let found: Option<Tombstone> = self.find(&state.net_private, &path).await?;
         let named =
             found.and_then(|found| found.replacement_room).filter(|to| to.starts_with('!') && to != room);
         let server = room.split_once(':').map(|(_, server)| server.to_owned());
@@ -172,20 +172,21 @@ impl Bot {
 
     /// True unless the homeserver says that the bot is not in the room.
     async fn is_in(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
-        let found: Option<Rooms> = self.find(state, "joined_rooms").await?;
+        let found: Option<Rooms> = self.find(&state.net_private, "joined_rooms").await?;
         Ok(found.is_none_or(|found| found.joined_rooms.iter().any(|joined| joined == room)))
     }
 
     /// False where the room's power levels forbid the bot to post. A creator may always post, and may have no level.
     async fn may_post(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
         let path = |kind: &str| format!("rooms/{}/state/{kind}", api::segment(room));
-        let levels: Option<PowerLevels> = self.find(state, &path("m.room.power_levels")).await?;
+        let levels: Option<PowerLevels> = self.find(&state.net_private, &path("m.room.power_levels")).await?;
         let Some(levels) = levels else { return Ok(true) };
         let me = self.get::<api::WhoAmI>(state, "account/whoami", Duration::ZERO).await?.user_id;
         if levels.allow(&me) {
             return Ok(true);
         }
-        let create: Option<Value> = self.find(state, &path("m.room.create?format=event")).await?;
+        let create: Option<Value> =
+            self.find(&state.net_private, &path("m.room.create?format=event")).await?;
         Ok(create.is_some_and(|create| create["sender"] == me))
     }
 
@@ -209,7 +210,7 @@ impl Bot {
     /// True if a room that the bot is in is encrypted.
     pub(super) async fn is_encrypted(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
         let path = format!("rooms/{}/state/m.room.encryption", api::segment(room));
-        Ok(self.find::<Value>(state, &path).await?.is_some())
+        Ok(self.find::<Value>(&state.net_private, &path).await?.is_some())
     }
 
     /// The id of a room, which may be called by an alias.
@@ -218,7 +219,7 @@ impl Bot {
             return Ok(room.to_owned());
         }
         let path = format!("directory/room/{}", api::segment(room));
-        let found: Option<Resolved> = self.find(state, &path).await?;
+        let found: Option<Resolved> = self.find(&state.net_private, &path).await?;
         found
             .map(|found| found.room_id)
             .ok_or_else(|| DeliveryError::Refused("no room has this alias".to_owned()))

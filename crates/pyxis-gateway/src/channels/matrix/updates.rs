@@ -71,7 +71,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
 
 /// One look, if this node is the one that reads.
 async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryError>> {
-    if !reader::is_ours(state, LEASE, POLL + SLACK).await? {
+    if !reader::is_ours(&state.store, state.node, state.now(), LEASE, POLL + SLACK).await? {
         return Ok(None);
     }
     let since = chat_messages::cursor(&state.store, ChatPlatform::MATRIX).await?;

@@ -13,7 +13,6 @@ use utoipa::ToSchema;
 
 use super::Bot;
 use crate::channels::platform::DeliveryError;
-use crate::runtime::state::State;
 
 /// Longest time for a call that does not wait for updates.
 const CALL: Duration = Duration::from_secs(15);
@@ -117,11 +116,11 @@ impl Bot {
     /// Calls a method.
     pub(super) async fn call<T: DeserializeOwned>(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         method: &str,
         body: &Value,
     ) -> Result<T, DeliveryError> {
-        self.call_for(&state.net_private, method, body, CALL).await
+        self.call_for(net_private, method, body, CALL).await
     }
 
     /// The same, where the answer may take as long as `limit`.

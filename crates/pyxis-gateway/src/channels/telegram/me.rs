@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is wrong with the bot, in words; `None`: nothing.
 pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
-    match timeout(PATIENCE, bot.call::<Value>(state, "getMe", &json!({}))).await {
+    match timeout(PATIENCE, bot.call::<Value>(&state.net_private, "getMe", &json!({}))).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("the Bot API does not respond".to_owned()),
@@ -24,7 +24,9 @@ pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
 
 /// Examines a chat.
 pub(super) async fn examine(bot: &Bot, state: &State, chat: &str) -> ChatHealth {
-    match timeout(PATIENCE, bot.call::<Value>(state, "getChat", &json!({ "chat_id": chat }))).await {
+    match timeout(PATIENCE, bot.call::<Value>(&state.net_private, "getChat", &json!({ "chat_id": chat })))
+        .await
+    {
         Ok(Ok(_)) => ChatHealth::Usable,
         Ok(Err(DeliveryError::Refused(why))) => ChatHealth::Unusable(format!(
             "the bot cannot write to the chat: add it to the group, or set another chat ({why})"

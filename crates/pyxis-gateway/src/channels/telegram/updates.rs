@@ -81,13 +81,13 @@ async fn introduce(state: &State, bot: &Bot) -> std::result::Result<(), Delivery
             }),
         ),
     };
-    bot.call::<Value>(state, method, &body).await.map(drop)
+    bot.call::<Value>(&state.net_private, method, &body).await.map(drop)
 }
 
 /// One poll, if this node is the one that polls.
 async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     let poll = bot.config.poll;
-    if !reader::is_ours(state, LEASE, poll + SLACK + SLACK).await? {
+    if !reader::is_ours(&state.store, state.node, state.now(), LEASE, poll + SLACK + SLACK).await? {
         return Ok(None);
     }
     let cursor = chat_messages::cursor(&state.store, ChatPlatform::TELEGRAM).await?;
@@ -184,7 +184,7 @@ fn group_migration(message: &Incoming) -> Option<(String, String)> {
 
 /// An answer to a person. What they did is done, so this is tried once.
 async fn send_reply(state: &State, bot: &Bot, method: &str, body: &Value) {
-    if let Err(error) = bot.call::<Value>(state, method, body).await {
+    if let Err(error) = bot.call::<Value>(&state.net_private, method, body).await {
         tracing::debug!(?error, method, "cannot reply to a person on telegram");
     }
 }

@@ -40,5 +40,7 @@ async fn installation(
     request.headers_mut().insert("user-agent", HeaderValue::from_static("pyxis"));
     let base = app.api_url.trim_end_matches('/');
     let url = format!("{base}/app/installations/{}/access_tokens", app.installation_id);
-    token_endpoint::send(state, &url, request).await.map_err(TokenError::of_an_assertion)
+    token_endpoint::send(&state.config, &state.net, state.now(), &url, request)
+        .await
+        .map_err(TokenError::of_an_assertion)
 }

@@ -51,7 +51,7 @@ impl<'a> Exchange<'a> {
     ) -> Result<Self> {
         let started = Instant::now();
         let asker = (asker.actor.clone(), asker.name.as_str());
-        let record = records::listing(state, credential, target, asker);
+        let record = records::listing(&state.config, state.node, state.now(), credential, target, asker);
         let in_flight = state.in_flight.register();
         let mut tx = state.store.begin().await?;
         let seqs = audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;

@@ -58,7 +58,7 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
     let sent = super::send(&client, outbound.connection, request, state.config.forward_timeout).await;
     let response = sent.map_err(|error| map_error(credential, outbound.method, error))?;
     if let Some(token) = token.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
-        tokens::rejected(state, credential, &token).await;
+        tokens::rejected(&state.store, &state.token_cache, state.now(), credential, &token).await;
     }
     wrap(
         &state.config,

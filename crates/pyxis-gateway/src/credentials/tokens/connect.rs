@@ -184,7 +184,14 @@ async fn store_grant(
     let mut change = state.audited.begin(actor).await?;
     let raised = credentials::raise_version(&mut change.tx, workspace, id, subject.row.version, now).await?;
     subject.row.version = raised.ok_or(CHANGED)?;
-    let (stored, _) = super::to_store(state, &subject, granted, StoredGrant::default());
+    let (stored, _) = super::to_store(
+        &state.keyring,
+        &*state.entropy,
+        state.now(),
+        &subject,
+        granted,
+        StoredGrant::default(),
+    );
     oauth_tokens::put(&mut change.tx, &stored).await?;
     grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
     let mut detail = json!({ "renewable": renewable, "version": subject.row.version });

@@ -3,6 +3,7 @@
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::Entropy;
 use pyxis_core::hex;
 use pyxis_core::id::ChatMessageId;
 use pyxis_store::approvals::ApprovalRow;
@@ -13,24 +14,28 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Result;
 use crate::identity::voters::{eligible_among, policy_of};
-use crate::runtime::state::State;
 
 /// Size of a button's nonce, in bytes; its hex form is twice as long.
 const NONCE: usize = 16;
 
 /// Stores the messages that ask about a transaction.
-pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+pub(super) async fn announce(
+    keyring: &Keyring,
+    entropy: &dyn Entropy,
+    now: UnixMillis,
+    tx: &mut Tx,
+    row: &ApprovalRow,
+) -> Result<()> {
     let Some(platform) = row.channel.platform() else { return Ok(()) };
     for chat in chats(tx, row, platform).await? {
-        let now = state.now();
-        let id = ChatMessageId::new(now, &*state.entropy);
+        let id = ChatMessageId::new(now, entropy);
         let new = NewChatMessage {
             id,
             workspace_id: row.workspace_id,
             txn_id: row.txn_id,
             platform,
             chat,
-            nonce_hash: nonce_hash(&nonce(&state.keyring, id)),
+            nonce_hash: nonce_hash(&nonce(keyring, id)),
             created_at: now,
         };
         chat_messages::insert(&mut *tx, &new).await?;

@@ -11,6 +11,7 @@ use pyxis_core::secret::SecretString;
 use pyxis_core::webhook::{ATTEMPT_TIMEOUT, next_attempt, signature};
 use pyxis_net::Client;
 use pyxis_net::HostPort;
+use pyxis_store::Store;
 use pyxis_store::cipher::{Aad, Keyring, Sealed};
 use pyxis_store::deliveries::{self, Attempt, Claimed, DeliveryStatus};
 use pyxis_store::webhooks::{self, WebhookRow};
@@ -39,14 +40,20 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// Loads the current endpoint. `None` if nothing is to be sent.
-    pub(super) async fn load(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<Option<Self>> {
-        let Some(row) = webhooks::find(&state.store, workspace, id).await? else { return Ok(None) };
+    pub(super) async fn load(
+        store: &Store,
+        keyring: &Keyring,
+        now: UnixMillis,
+        workspace: WorkspaceId,
+        id: WebhookId,
+    ) -> Result<Option<Self>> {
+        let Some(row) = webhooks::find(store, workspace, id).await? else { return Ok(None) };
         if row.disabled_at.is_some() {
             return Ok(None);
         }
         let uri: Uri = row.url.parse().map_err(|_| Error::InvalidTarget("the stored url".to_owned()))?;
         let host = HostPort::from_uri(&uri).map_err(|error| Error::InvalidTarget(error.to_string()))?;
-        Ok(Some(Self { uri, host, secrets: secrets(&state.keyring, state.now(), &row)? }))
+        Ok(Some(Self { uri, host, secrets: secrets(keyring, now, &row)? }))
     }
 }
 

@@ -138,7 +138,9 @@ async fn start_deliveries(
     if claimed.is_empty() {
         return Ok(());
     }
-    let Some(endpoint) = Endpoint::load(state, workspace, webhook).await? else { return Ok(()) };
+    let Some(endpoint) = Endpoint::load(&state.store, &state.keyring, now, workspace, webhook).await? else {
+        return Ok(());
+    };
     let endpoint = Arc::new(endpoint);
     for claimed in claimed {
         let (state, endpoint) = (state.clone(), Arc::clone(&endpoint));

@@ -1,8 +1,11 @@
 //! Permission of an open WebSocket, checked again whenever the configuration changes.
 
+use crate::runtime::resolve::ConfigCache;
 use http::HeaderMap;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::{Method, PolicyVerdict};
 use pyxis_core::target::Target;
+use pyxis_store::Store;
 
 use crate::connections::run_tokens;
 use crate::error::{Error, Result};
@@ -11,7 +14,6 @@ use crate::requests::caller::CallerKey;
 use crate::requests::content;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
-use crate::runtime::state::State;
 
 /// The request that opened a WebSocket, as far as its permission depends on it.
 pub(super) struct Permission {
@@ -44,23 +46,28 @@ impl Permission {
 
     /// True if the WebSocket may stay open. Reads one number unless the configuration has changed, and the token of a
     /// run.
-    pub(super) async fn holds(&mut self, state: &State) -> Result<bool> {
+    pub(super) async fn holds(
+        &mut self,
+        store: &Store,
+        config_cache: &ConfigCache,
+        now: UnixMillis,
+    ) -> Result<bool> {
         if let Some(token) = &self.run_token
-            && !run_tokens::is_live(&state.store, state.now(), token).await?
+            && !run_tokens::is_live(store, now, token).await?
         {
             return Ok(false);
         }
-        if state.config_cache.is_current(&state.store, self.generation).await? {
+        if config_cache.is_current(store, self.generation).await? {
             return Ok(true);
         }
-        let agent = match state.config_cache.agent(&state.store, self.key).await {
+        let agent = match config_cache.agent(store, self.key).await {
             Ok((agent, generation)) => {
                 self.generation = generation;
                 agent
             }
             Err(error) => return refused_or(error),
         };
-        match agent.credential(&state.store, &self.credential).await {
+        match agent.credential(store, &self.credential).await {
             Ok(credential) => Ok(self.is_allowed(&credential)),
             Err(error) => refused_or(error),
         }

@@ -182,7 +182,7 @@ async fn watch(state: &State, permission: &mut Permission, shared: &SocketSignal
             () = sleep_until(end) => Some(TOO_LONG),
             () = sleep_until(idle_at) => (shared.last_active() + idle <= Instant::now()).then_some(IDLE),
             () = sleep_until(check_at) => {
-                let holds = permission.holds(state).await;
+                let holds = permission.holds(&state.store, &state.config_cache, state.now()).await;
                 check_at = Instant::now() + RECHECK;
                 match holds {
                     Ok(true) => {
