@@ -267,7 +267,7 @@ impl DecisionContext<'_> {
         if !denied {
             return Err(Error::AlreadyDecided(ApprovalState::Expired));
         }
-        announce::denied(self.state, tx, row, email).await?;
+        announce::denied(&self.state.outbox(), self.state.now(), tx, row, email).await?;
         let decided = DecisionOutcome {
             state: ApprovalState::Denied,
             approvals: self.count(tx).await?,

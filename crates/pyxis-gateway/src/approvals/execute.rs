@@ -367,7 +367,14 @@ async fn store_end(
     let mut tx = state.store.begin().await?;
     if approvals::finish(&mut tx, workspace, txn, state.node, end).await? {
         audit::append_in(&mut tx, &state.audit_keys, records).await?;
-        announce::sent(state, &mut tx, row, end.status.filter(|_| end.error.is_none())).await?;
+        announce::sent(
+            &state.outbox(),
+            state.now(),
+            &mut tx,
+            row,
+            end.status.filter(|_| end.error.is_none()),
+        )
+        .await?;
         tx.notify(StoreEvent::Approval { workspace, txn });
         tx.commit().await?;
     }

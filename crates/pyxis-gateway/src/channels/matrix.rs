@@ -67,7 +67,7 @@ impl Bot {
     /// The id of a room, which the bot has joined when this returns.
     async fn join_room(&self, state: &State, room: &str) -> Result<String, DeliveryError> {
         let path = format!("join/{}", api::segment(room));
-        match self.post::<api::JoinedRoom>(state, &path, &json!({})).await {
+        match self.post::<api::JoinedRoom>(&state.net_private, &path, &json!({})).await {
             Ok(joined) => Ok(joined.room_id),
             // Whether it is in the room already, the message will show.
             Err(DeliveryError::Refused(_)) if room.starts_with('!') => Ok(room.to_owned()),
@@ -85,7 +85,7 @@ impl Bot {
         content: &Value,
     ) -> Result<String, DeliveryError> {
         let path = format!("rooms/{}/send/{kind}/{}", api::segment(room), api::segment(key));
-        let sent: api::SentEvent = self.put(state, &path, content).await?;
+        let sent: api::SentEvent = self.put(&state.net_private, &path, content).await?;
         Ok(sent.event_id)
     }
 }

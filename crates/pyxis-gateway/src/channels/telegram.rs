@@ -103,11 +103,11 @@ impl ChatBot for Bot {
     }
 
     fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {
-        Box::pin(me::sign_in(self, state))
+        Box::pin(me::sign_in(self, &state.net_private))
     }
 
     fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
-        Box::pin(me::examine(self, state, room))
+        Box::pin(me::examine(self, &state.net_private, room))
     }
 
     fn follow<'a>(

@@ -1,5 +1,7 @@
 //! The OAuth client of a request: registered here, or described by a document.
 
+use crate::runtime::client_documents::ClientDocuments;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::redirect_uri::RedirectUri;
 use pyxis_store::StoreError;
 use pyxis_store::connections::clients::{self, RegisteredClientRow};
@@ -32,7 +34,7 @@ pub(super) enum ClientLookup {
 /// Looks a client up by its id. May fetch its document.
 pub(super) async fn look_up(state: &State, client_id: &str) -> Result<ClientLookup> {
     if client_document::is_url(client_id) {
-        return Ok(match fetch_client(state, client_id).await {
+        return Ok(match fetch_client(&state.net, &state.client_documents, state.now(), client_id).await {
             Ok(client) => ClientLookup::Known(client),
             Err(refusal) => ClientLookup::Refused(refusal),
         });
@@ -45,8 +47,13 @@ pub(super) async fn look_up(state: &State, client_id: &str) -> Result<ClientLook
     })
 }
 
-async fn fetch_client(state: &State, client_id: &str) -> Result<OauthClient, ClientRefusal> {
-    let document = client_document::find(&state.net, &state.client_documents, state.now(), client_id).await?;
+async fn fetch_client(
+    net: &pyxis_net::Client,
+    client_documents: &ClientDocuments,
+    now: UnixMillis,
+    client_id: &str,
+) -> Result<OauthClient, ClientRefusal> {
+    let document = client_document::find(net, client_documents, now, client_id).await?;
     Ok(OauthClient {
         id: client_id.to_owned(),
         name: document.name,

@@ -130,7 +130,7 @@ async fn refresh(state: &State, client_id: &str, form: &TokenForm) -> Result<Val
     let token_hash = hash(refresh_token);
     let now = state.now();
     let Some((token, connection)) = refreshable(&state.store, client_id, &token_hash).await? else {
-        return exchanged_before(state, client_id, refresh_token).await;
+        return exchanged_before(&state.store, &state.audited, client_id, refresh_token).await;
     };
     if token.expires_at <= now {
         return Err(unknown());
@@ -138,7 +138,7 @@ async fn refresh(state: &State, client_id: &str, form: &TokenForm) -> Result<Val
     let mut tx = state.store.begin().await?;
     if !tokens::consume(&mut tx, connection.workspace_id, &token_hash, now).await? {
         drop(tx);
-        return exchanged_before(state, client_id, refresh_token).await;
+        return exchanged_before(&state.store, &state.audited, client_id, refresh_token).await;
     }
     check_allowed(&mut tx, &connection).await?;
     connections::touch(&mut tx, connection.workspace_id, connection.id, now).await?;
@@ -158,14 +158,19 @@ async fn refreshable(
 }
 
 /// Refuses a refresh token that is not stored. If its family is, it was exchanged before, and the connection ends.
-async fn exchanged_before(state: &State, client_id: &str, refresh_token: &str) -> Result<Value, OauthError> {
+async fn exchanged_before(
+    store: &Store,
+    audited: &AuditedStore,
+    client_id: &str,
+    refresh_token: &str,
+) -> Result<Value, OauthError> {
     let family = match family(refresh_token) {
-        Some(family) => refreshable(&state.store, client_id, &hash(family)).await?,
+        Some(family) => refreshable(store, client_id, &hash(family)).await?,
         None => None,
     };
     match family {
         Some((_, connection)) => {
-            replayed(&state.audited, connection.workspace_id, connection.id, "refresh token").await
+            replayed(audited, connection.workspace_id, connection.id, "refresh token").await
         }
         None => Err(invalid_grant("the refresh token is unknown, expired or revoked; connect again")),
     }

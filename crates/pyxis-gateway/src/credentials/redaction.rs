@@ -3,6 +3,7 @@
 //! An agent that knows a secret, or was given one, can put it into a request that waits. What is sent stays as
 //! it was asked for; what people, chats, webhook endpoints and the audit trail get of it does not show it.
 
+use pyxis_store::Store;
 use pyxis_store::cipher::Keyring;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -77,7 +78,7 @@ impl Redactor {
                 continue;
             }
             let Ok(credential) = ResolvedCredential::parse(row, None, ApprovalMode::Gated) else { continue };
-            let Some(needles) = needles(state, &credential).await? else { continue };
+            let Some(needles) = needles(&state.store, &state.keyring, &credential).await? else { continue };
             if is_own { redactor.own.push(needles) } else { redactor.others.push(needles) }
         }
         Ok(redactor)
@@ -146,11 +147,15 @@ impl Redactor {
     }
 }
 
-async fn needles(state: &State, credential: &ResolvedCredential) -> Result<Option<Arc<Needles>>> {
+async fn needles(
+    store: &Store,
+    keyring: &Keyring,
+    credential: &ResolvedCredential,
+) -> Result<Option<Arc<Needles>>> {
     // One that was sealed under a key that is gone must not keep requests of others from waiting.
-    let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Ok(None) };
+    let Some(opened) = credential.open(keyring).ok().flatten() else { return Ok(None) };
     let mut sought = kinds::collect_from_secret(credential.auth.as_ref(), opened.secret());
-    for token in tokens::stored_tokens(&state.store, &state.keyring, credential, opened.secret()).await? {
+    for token in tokens::stored_tokens(store, keyring, credential, opened.secret()).await? {
         sought.add(&token);
     }
     let needles = sought.needles_in_words(&credential.row.name);

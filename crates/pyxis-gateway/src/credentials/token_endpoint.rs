@@ -174,7 +174,7 @@ pub(crate) async fn client_credentials(
     form.add_some("scope", source.scope.as_deref());
     form.add_some("audience", source.audience.as_deref());
     let authorization = identify(source.client_auth, secret, &mut form)?;
-    request_token(state, &source.token_url, form, authorization).await
+    request_token(&state.config, &state.net, state.now(), &source.token_url, form, authorization).await
 }
 
 /// RFC 6749, section 6.
@@ -188,7 +188,7 @@ pub(crate) async fn refresh(
     form.add("refresh_token", refresh_token);
     // Without a scope it is the one that was granted, which may be less than was asked for.
     let authorization = identify(account.client_auth, secret, &mut form)?;
-    request_token(state, &account.token_url, form, authorization).await
+    request_token(&state.config, &state.net, state.now(), &account.token_url, form, authorization).await
 }
 
 /// Section 4.1.3, with the proof of RFC 7636.
@@ -205,7 +205,7 @@ pub(crate) async fn code(
     form.add("redirect_uri", redirect_uri);
     form.add("code_verifier", verifier);
     let authorization = identify(account.client_auth, secret, &mut form)?;
-    request_token(state, &account.token_url, form, authorization).await
+    request_token(&state.config, &state.net, state.now(), &account.token_url, form, authorization).await
 }
 
 /// The client says who it is: in the form, or in the returned header. Without a secret it is a public
@@ -235,7 +235,9 @@ fn identify(
 
 /// Posts a form to a token endpoint.
 pub(crate) async fn request_token(
-    state: &State,
+    config: &Config,
+    net: &pyxis_net::Client,
+    now: UnixMillis,
     url: &str,
     form: TokenRequestBody,
     authorization: Option<HeaderValue>,
@@ -245,7 +247,7 @@ pub(crate) async fn request_token(
     if let Some(value) = authorization {
         request.headers_mut().insert(AUTHORIZATION, value);
     }
-    send(&state.config, &state.net, state.now(), url, request).await
+    send(config, net, now, url, request).await
 }
 
 /// Posts to a token endpoint, through the egress guard like any other request.

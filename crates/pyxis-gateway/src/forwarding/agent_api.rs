@@ -110,7 +110,7 @@ pub(crate) struct Services {
     ),
 )]
 pub(crate) async fn services(Extract(state): Extract<State>, head: Parts) -> Result<Json<Services>> {
-    let key = entry_points::caller_of_run(&state, &head).await?;
+    let key = entry_points::caller_of_run(&state.store, state.now(), &head).await?;
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     let workspace = agent.workspace_id();
     state.last_used.note_agent(agent.id(), state.now());

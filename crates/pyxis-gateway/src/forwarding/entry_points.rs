@@ -49,12 +49,10 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
 }
 
 /// The caller of an endpoint that `pyxis run` uses: besides agent keys, it takes the token of a run.
-pub(crate) async fn caller_of_run(state: &State, head: &Parts) -> Result<CallerKey> {
+pub(crate) async fn caller_of_run(store: &Store, now: UnixMillis, head: &Parts) -> Result<CallerKey> {
     match head.extensions.get() {
         Some(key) => Ok(*key),
-        None => {
-            run_tokens::agent_of(&state.store, state.now(), control::key(&head.headers)?).await.map(CallerKey)
-        }
+        None => run_tokens::agent_of(store, now, control::key(&head.headers)?).await.map(CallerKey),
     }
 }
 

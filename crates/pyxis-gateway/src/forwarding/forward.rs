@@ -89,7 +89,7 @@ async fn handle_request(state: &State, mut head: request::Parts, body: Body) -> 
     if let Some(entry_point) = remote_entry_point(&state.config, &head) {
         head.extensions.insert(entry_point);
     }
-    let key = entry_points::caller_of_run(state, &head).await?;
+    let key = entry_points::caller_of_run(&state.store, state.now(), &head).await?;
     let taken = handshake::extract(&mut head);
     let formed = taken.and_then(|()| handshake::check_body(&head, &body)).and_then(|()| well_formed(&head));
     let (control, method) = match formed {
@@ -232,10 +232,10 @@ impl Call<'_> {
             head: self.head,
             generation,
         };
-        let authorization = match authorize::authorize(state, &asked).await {
+        let authorization = match authorize::authorize(&state.store, &state.net, &asked).await {
             Ok(by_url) => {
                 let sent = || clean_headers(&asked.head.headers, asked.credential);
-                content::authorize(state, &asked, by_url, body, sent).await
+                content::authorize(&state.config, &state.held_bodies, &asked, by_url, body, sent).await
             }
             Err(error) => Err(error),
         };

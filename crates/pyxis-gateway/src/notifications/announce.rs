@@ -10,6 +10,7 @@ use pyxis_core::preview::preview;
 use pyxis_core::webhook::{ApprovalDecided, Payload, Requested};
 use pyxis_store::Tx;
 use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::outbox::Outbox;
 
 use crate::error::Result;
 use crate::notifications::webhooks::emit;
@@ -29,7 +30,7 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
         expires_at: row.expires_at,
         channel: row.channel,
     });
-    emit(&state.keyring, &state.entropy, state.now(), tx, row.workspace_id, &payload).await?;
+    emit(&state.outbox(), state.now(), tx, row.workspace_id, &payload).await?;
     chats::announce(&state.keyring, &*state.entropy, state.now(), tx, row).await?;
     browsers::announce(state.now(), tx, row).await
 }
@@ -45,7 +46,13 @@ pub(crate) async fn approved(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) ->
 }
 
 /// Announces a denial.
-pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approver: &str) -> Result<()> {
+pub(crate) async fn denied(
+    outbox: &Outbox,
+    now: UnixMillis,
+    tx: &mut Tx,
+    row: &ApprovalRow,
+    approver: &str,
+) -> Result<()> {
     let payload = Payload::Decided(ApprovalDecided {
         txn: row.txn_id,
         outcome: ApprovalState::Denied,
@@ -53,12 +60,18 @@ pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approv
         channel: row.channel,
         upstream_status: None,
     });
-    emit(&state.keyring, &state.entropy, state.now(), tx, row.workspace_id, &payload).await?;
-    chats::update_messages(state.now(), tx, row, ApprovalState::Denied).await
+    emit(outbox, now, tx, row.workspace_id, &payload).await?;
+    chats::update_messages(now, tx, row, ApprovalState::Denied).await
 }
 
 /// Announces the end of an approved request. `status` is the upstream's, if its response is complete.
-pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: Option<i64>) -> Result<()> {
+pub(crate) async fn sent(
+    outbox: &Outbox,
+    now: UnixMillis,
+    tx: &mut Tx,
+    row: &ApprovalRow,
+    status: Option<i64>,
+) -> Result<()> {
     let payload = Payload::Decided(ApprovalDecided {
         txn: row.txn_id,
         outcome: ApprovalState::Approved,
@@ -66,12 +79,11 @@ pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: 
         channel: row.channel,
         upstream_status: status,
     });
-    emit(&state.keyring, &state.entropy, state.now(), tx, row.workspace_id, &payload).await
+    emit(outbox, now, tx, row.workspace_id, &payload).await
 }
 
 /// Announces an expiry or a withdrawal by the agent.
-pub(crate) async fn expired(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    emit(&state.keyring, &state.entropy, state.now(), tx, row.workspace_id, &Payload::Expired(row.txn_id))
-        .await?;
-    chats::update_messages(state.now(), tx, row, ApprovalState::Expired).await
+pub(crate) async fn expired(outbox: &Outbox, now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    emit(outbox, now, tx, row.workspace_id, &Payload::Expired(row.txn_id)).await?;
+    chats::update_messages(now, tx, row, ApprovalState::Expired).await
 }

@@ -4,14 +4,10 @@
 mod attempt;
 pub(crate) mod endpoint_queues;
 
-use std::sync::Arc;
-
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::Entropy;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::webhook::{Payload, WebhookEvent};
 use pyxis_store::Tx;
-use pyxis_store::cipher::Keyring;
 use pyxis_store::outbox::{self, Message, Outbox};
 
 use crate::error::{Error, Result};
@@ -20,8 +16,7 @@ pub use endpoint_queues::deliver_due;
 
 /// Stores the event in the outbox, once for each subscribed endpoint of the workspace.
 pub(crate) async fn emit(
-    keyring: &Keyring,
-    entropy: &Arc<dyn Entropy>,
+    outbox: &Outbox,
     now: UnixMillis,
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -33,7 +28,6 @@ pub(crate) async fn emit(
     }
     let body = payload.to_json();
     let message = Message { event: payload.event(), txn: Some(payload.txn()), body: &body };
-    let outbox = Outbox::new(keyring.clone(), Arc::clone(entropy));
     Ok(outbox.write(tx, workspace, &wanting, message, now).await?)
 }
 

@@ -16,12 +16,15 @@ pub(crate) use crate::requests::authorization::{AllowedBy, Authorization, Matche
 use crate::requests::tool_rules;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
-use crate::runtime::state::State;
 
 /// Checks allowed hosts, egress guard and policy.
-pub(crate) async fn authorize(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
+pub(crate) async fn authorize(
+    store: &Store,
+    net: &pyxis_net::Client,
+    asked: &ValidatedRequest<'_>,
+) -> Result<Authorization> {
     let span = tracing::trace_span!(target: "pyxis::trace", "judge", decision = Empty, rule = Empty);
-    let judged = evaluate(&state.store, &state.net, asked).instrument(span.clone()).await;
+    let judged = evaluate(store, net, asked).instrument(span.clone()).await;
     if span.is_disabled() {
         return judged;
     }

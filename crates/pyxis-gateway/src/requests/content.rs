@@ -1,6 +1,8 @@
 //! The part of authorization that reads the body: content rules and named methods
 //! (`docs/reference/policy.md#content-rules`).
 
+use crate::config::Config;
+use crate::runtime::held_bodies::HeldBodies;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -18,7 +20,6 @@ use crate::requests::authorize::{self, Authorization, Matched};
 use crate::requests::body::peek;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
-use crate::runtime::state::State;
 
 /// Content of a request with these headers and this body.
 pub(crate) fn build<'a>(headers: &'a HeaderMap, target: &'a Target, body: &'a [u8]) -> RequestContent<'a> {
@@ -38,7 +39,8 @@ const MAX_INLINE: usize = 64 * 1024;
 /// Makes an authorization stricter if the content calls for it. Reads the body only if a rule is about it or it may name
 /// another method, and puts it back. `sent` are the headers that the target gets.
 pub(crate) async fn authorize(
-    state: &State,
+    config: &Config,
+    held_bodies: &HeldBodies,
     asked: &ValidatedRequest<'_>,
     by_url: Authorization,
     body: &mut Option<Body>,
@@ -55,14 +57,14 @@ pub(crate) async fn authorize(
     }
     // What is read is what is sent: `Connection` may name headers that are dropped.
     let sent = sent();
-    let max = state.config.pending_body_max;
+    let max = config.pending_body_max;
     let is_too_long = body.as_ref().is_some_and(|body| announces_more_than(body, max));
     let content_type = build(&sent, target, &[]).content_type;
     let is_read = is_about_body || may_name_method && policy::may_have_parameters(content_type, is_too_long);
     if !is_read && !names_method {
         return Ok(by_url);
     }
-    let bytes = if is_read { peek(&state.config, &state.held_bodies, body).await? } else { Bytes::new() };
+    let bytes = if is_read { peek(config, held_bodies, body).await? } else { Bytes::new() };
     match check_body(asked, decision, &sent, bytes).await? {
         None => Ok(by_url),
         Some((PolicyVerdict::Deny, pattern)) => Ok(Authorization::Deny { pattern }),

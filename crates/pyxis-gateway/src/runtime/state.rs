@@ -8,6 +8,7 @@ use pyxis_core::id::NodeId;
 use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditKeys, AuditedStore};
 use pyxis_store::cipher::Keyring;
+use pyxis_store::outbox::Outbox;
 
 use crate::config::Config;
 use crate::runtime::anchor::Anchor;
@@ -96,6 +97,11 @@ pub struct Inner {
 }
 
 impl State {
+    /// Outbox of webhook events.
+    pub(crate) fn outbox(&self) -> Outbox {
+        Outbox::new(self.keyring.clone(), Arc::clone(&self.entropy))
+    }
+
     /// Assembles the state. Nothing runs before [`crate::workers::start`].
     pub fn new(parts: Parts) -> Self {
         let Parts { store, keyring, audit, audit_keys, net, clock, entropy, node, config } = parts;

@@ -15,7 +15,6 @@ use tokio::time::timeout;
 
 use super::Bot;
 use crate::channels::platform::DeliveryError;
-use crate::runtime::state::State;
 
 /// Longest time for a call that does not wait for news.
 const CALL: Duration = Duration::from_secs(15);
@@ -115,29 +114,29 @@ pub(super) fn segment(text: &str) -> String {
 impl Bot {
     pub(super) async fn post<T: DeserializeOwned>(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         path: &str,
         body: &Value,
     ) -> Result<T, DeliveryError> {
-        self.call(&state.net_private, Method::POST, path, Some(body), CALL).await
+        self.call(net_private, Method::POST, path, Some(body), CALL).await
     }
 
     pub(super) async fn put<T: DeserializeOwned>(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         path: &str,
         body: &Value,
     ) -> Result<T, DeliveryError> {
-        self.call(&state.net_private, Method::PUT, path, Some(body), CALL).await
+        self.call(net_private, Method::PUT, path, Some(body), CALL).await
     }
 
     pub(super) async fn get<T: DeserializeOwned>(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         path: &str,
         waits: Duration,
     ) -> Result<T, DeliveryError> {
-        self.call(&state.net_private, Method::GET, path, None, CALL + waits).await
+        self.call(net_private, Method::GET, path, None, CALL + waits).await
     }
 
     /// What is at a path; `None` where the server says that there is nothing.

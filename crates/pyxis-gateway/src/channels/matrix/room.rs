@@ -33,8 +33,12 @@ struct Resolved {
 /// Examines a room. With `enter` the bot tries to join it first.
 pub(super) async fn examine(bot: &Bot, state: &State, room: &str, enter: bool) -> ChatHealth {
     let looking = async {
-        let id = if enter { bot.join_room(state, room).await? } else { bot.resolve(state, room).await? };
-        if !enter && !bot.is_in(state, &id).await? {
+        let id = if enter {
+            bot.join_room(state, room).await?
+        } else {
+            bot.resolve(&state.net_private, room).await?
+        };
+        if !enter && !bot.is_in(&state.net_private, &id).await? {
             return Err(DeliveryError::Refused("it is not in the room".to_owned()));
         }
         if let Some(to) = bot.replacement(state, &id).await? {
@@ -69,7 +73,7 @@ pub(super) async fn follow_upgrade(
     state: &State,
     room: &str,
 ) -> Result<Option<ChatHealth>, Error> {
-    let id = match bot.resolve(state, room).await {
+    let id = match bot.resolve(&state.net_private, room).await {
         Ok(id) => id,
         Err(error) => return Ok(Some(health(error))),
     };
@@ -82,7 +86,7 @@ pub(super) async fn follow_upgrade(
 
 /// What is wrong with the bot itself, in words.
 pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
-    let asked = bot.get::<api::WhoAmI>(state, "account/whoami", Duration::ZERO);
+    let asked = bot.get::<api::WhoAmI>(&state.net_private, "account/whoami", Duration::ZERO);
     match timeout(PATIENCE, asked).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(error.to_string()),
@@ -156,7 +160,9 @@ impl Bot {
                 format!("?server_name={server}&via={server}")
             });
             let path = format!("join/{}{}", api::segment(&to.room), via.unwrap_or_default());
-            if let Err(error) = self.post::<api::JoinedRoom>(state, &path, &serde_json::json!({})).await {
+            if let Err(error) =
+                self.post::<api::JoinedRoom>(&state.net_private, &path, &serde_json::json!({})).await
+            {
                 return Err(match error {
                     DeliveryError::Refused(why) => DeliveryError::Refused(format!(
                         "the room was upgraded to {}, which the bot cannot join: invite it there ({why})",
@@ -171,8 +177,8 @@ impl Bot {
     }
 
     /// True unless the homeserver says that the bot is not in the room.
-    async fn is_in(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
-        let found: Option<Rooms> = self.find(&state.net_private, "joined_rooms").await?;
+    async fn is_in(&self, net_private: &pyxis_net::Client, room: &str) -> Result<bool, DeliveryError> {
+        let found: Option<Rooms> = self.find(net_private, "joined_rooms").await?;
         Ok(found.is_none_or(|found| found.joined_rooms.iter().any(|joined| joined == room)))
     }
 
@@ -181,7 +187,7 @@ impl Bot {
         let path = |kind: &str| format!("rooms/{}/state/{kind}", api::segment(room));
         let levels: Option<PowerLevels> = self.find(&state.net_private, &path("m.room.power_levels")).await?;
         let Some(levels) = levels else { return Ok(true) };
-        let me = self.get::<api::WhoAmI>(state, "account/whoami", Duration::ZERO).await?.user_id;
+        let me = self.get::<api::WhoAmI>(&state.net_private, "account/whoami", Duration::ZERO).await?.user_id;
         if levels.allow(&me) {
             return Ok(true);
         }
@@ -198,7 +204,8 @@ impl Bot {
             Err(error) => return Ok(Some(error)),
         };
         for (_, name) in moves::configured(&state.store, ChatPlatform::MATRIX).await? {
-            let is_it = name == room || matches!(self.resolve(state, &name).await, Ok(id) if id == room);
+            let is_it =
+                name == room || matches!(self.resolve(&state.net_private, &name).await, Ok(id) if id == room);
             if is_it {
                 moves::rename_chat(state, ChatPlatform::MATRIX, &name, &to).await?;
             }
@@ -214,12 +221,16 @@ impl Bot {
     }
 
     /// The id of a room, which may be called by an alias.
-    pub(super) async fn resolve(&self, state: &State, room: &str) -> Result<String, DeliveryError> {
+    pub(super) async fn resolve(
+        &self,
+        net_private: &pyxis_net::Client,
+        room: &str,
+    ) -> Result<String, DeliveryError> {
         if !room.starts_with('#') {
             return Ok(room.to_owned());
         }
         let path = format!("directory/room/{}", api::segment(room));
-        let found: Option<Resolved> = self.find(&state.net_private, &path).await?;
+        let found: Option<Resolved> = self.find(net_private, &path).await?;
         found
             .map(|found| found.room_id)
             .ok_or_else(|| DeliveryError::Refused("no room has this alias".to_owned()))

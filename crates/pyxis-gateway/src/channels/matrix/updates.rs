@@ -44,7 +44,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let reading = async {
         let me = loop {
-            match bot.get::<WhoAmI>(&state, "account/whoami", Duration::ZERO).await {
+            match bot.get::<WhoAmI>(&state.net_private, "account/whoami", Duration::ZERO).await {
                 Ok(me) => break me.user_id,
                 Err(error) => {
                     tracing::warn!(?error, "cannot sign in the matrix bot yet; will retry");
@@ -87,7 +87,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
         None => format!("sync?timeout=0&filter={}", api::segment(&filter(0).to_string())),
     };
     let asked = Instant::now();
-    let sync: Sync = match bot.get(state, &path, wait).await {
+    let sync: Sync = match bot.get(&state.net_private, &path, wait).await {
         Ok(sync) => sync,
         Err(error) => return Ok(Some(error)),
     };
@@ -132,7 +132,7 @@ async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
     state.work.examinations().notify_one();
     let mut revived = chat_messages::revive(&state.store, ChatPlatform::MATRIX, room, state.now()).await?;
     for (_, name) in moves::configured(&state.store, ChatPlatform::MATRIX).await? {
-        if let Ok(id) = bot.resolve(state, &name).await {
+        if let Ok(id) = bot.resolve(&state.net_private, &name).await {
             // Messages of a room that is named by its alias carry the alias.
             if id == room && name != room {
                 revived +=
@@ -166,7 +166,7 @@ async fn missed(
             api::segment(since),
             api::segment(&json!({ "types": KINDS }).to_string())
         );
-        let page: Earlier = match bot.get(state, &path, Duration::ZERO).await {
+        let page: Earlier = match bot.get(&state.net_private, &path, Duration::ZERO).await {
             Ok(page) => page,
             // The room is ours no longer, or the place is gone: what cannot be read is not waited for.
             Err(DeliveryError::Refused(why)) => {

@@ -1,5 +1,6 @@
 //! What people do: buttons, and messages that link an account.
 
+use crate::config::Config;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// Reads updates until told to stop; in webhook mode, only says where to post them.
 pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let reading = async {
-        while let Err(error) = introduce(&state, &bot).await {
+        while let Err(error) = introduce(&state.config, &state.net_private, &bot).await {
             tracing::warn!(?error, "cannot set up the telegram bot yet; will retry");
             // Polling shows soon enough whether it works all the same.
             if bot.config.webhook_secret.is_none() {
@@ -56,7 +57,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
                 Ok(Some(error)) => {
                     tracing::warn!(?error, "cannot read telegram updates; will retry");
                     reader::back_off(&error).await;
-                    drop(introduce(&state, &bot).await);
+                    drop(introduce(&state.config, &state.net_private, &bot).await);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot handle a telegram update; will retry");
@@ -69,19 +70,23 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
 }
 
 /// Says how updates should come; the Bot API refuses polling while a webhook is set.
-async fn introduce(state: &State, bot: &Bot) -> std::result::Result<(), DeliveryError> {
+async fn introduce(
+    config: &Config,
+    net_private: &pyxis_net::Client,
+    bot: &Bot,
+) -> std::result::Result<(), DeliveryError> {
     let (method, body) = match &bot.config.webhook_secret {
         None => ("deleteWebhook", json!({})),
         Some(secret) => (
             "setWebhook",
             json!({
-                "url": format!("{}/telegram/webhook", state.config.base_url),
+                "url": format!("{}/telegram/webhook", config.base_url),
                 "secret_token": secret.expose().as_str(),
                 "allowed_updates": WANTED,
             }),
         ),
     };
-    bot.call::<Value>(&state.net_private, method, &body).await.map(drop)
+    bot.call::<Value>(net_private, method, &body).await.map(drop)
 }
 
 /// One poll, if this node is the one that polls.
@@ -153,7 +158,7 @@ async fn handle(state: &State, bot: &Bot, update: BotUpdate) -> Result<()> {
         let text = press(state, &callback).await?;
         let body =
             json!({ "callback_query_id": callback.id, "text": truncate_alert(&text), "show_alert": true });
-        send_reply(state, bot, "answerCallbackQuery", &body).await;
+        send_reply(&state.net_private, bot, "answerCallbackQuery", &body).await;
     } else if let Some(membership) = update.my_chat_member {
         let is_in = matches!(membership.new_chat_member.status.as_str(), "member" | "administrator");
         let (chat, now) = (membership.chat.id.to_string(), state.now());
@@ -166,7 +171,13 @@ async fn handle(state: &State, bot: &Bot, update: BotUpdate) -> Result<()> {
     } else if let Some(message) = update.message
         && let Some(text) = written(state, &message).await?
     {
-        send_reply(state, bot, "sendMessage", &json!({ "chat_id": message.chat.id, "text": text })).await;
+        send_reply(
+            &state.net_private,
+            bot,
+            "sendMessage",
+            &json!({ "chat_id": message.chat.id, "text": text }),
+        )
+        .await;
     }
     Ok(())
 }
@@ -183,8 +194,8 @@ fn group_migration(message: &Incoming) -> Option<(String, String)> {
 }
 
 /// An answer to a person. What they did is done, so this is tried once.
-async fn send_reply(state: &State, bot: &Bot, method: &str, body: &Value) {
-    if let Err(error) = bot.call::<Value>(&state.net_private, method, body).await {
+async fn send_reply(net_private: &pyxis_net::Client, bot: &Bot, method: &str, body: &Value) {
+    if let Err(error) = bot.call::<Value>(net_private, method, body).await {
         tracing::debug!(?error, method, "cannot reply to a person on telegram");
     }
 }

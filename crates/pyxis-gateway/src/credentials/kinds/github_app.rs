@@ -1,8 +1,10 @@
 //! An installation of a GitHub App.
 
+use crate::config::Config;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request};
 use pyxis_core::auth::{GithubApp, JwtAlgorithm};
+use pyxis_core::clock::UnixMillis;
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -19,18 +21,20 @@ impl Behavior for GithubApp {
     }
 
     fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, _refresh: &'a str) -> Fetching<'a> {
-        Box::pin(installation(state, self, secret))
+        Box::pin(installation(&state.config, &state.net, state.now(), self, secret))
     }
 }
 
 /// An installation token.
 async fn installation(
-    state: &State,
+    config: &Config,
+    net: &pyxis_net::Client,
+    now: UnixMillis,
     app: &GithubApp,
     secret: &SecretValue,
 ) -> Result<GrantedToken, TokenError> {
-    let now = state.now().seconds();
-    let claims = json!({ "iat": now - DRIFT, "exp": now + LIFE, "iss": app.app_id });
+    let seconds = now.seconds();
+    let claims = json!({ "iat": seconds - DRIFT, "exp": seconds + LIFE, "iss": app.app_id });
     let jwt = sign(&key(JwtAlgorithm::Rs256, secret)?, &claims, None)?;
     let bearer = Zeroizing::new(format!("Bearer {}", &*jwt));
     let mut value = HeaderValue::from_str(&bearer).map_err(|error| Error::Internal(error.into()))?;
@@ -40,7 +44,5 @@ async fn installation(
     request.headers_mut().insert("user-agent", HeaderValue::from_static("pyxis"));
     let base = app.api_url.trim_end_matches('/');
     let url = format!("{base}/app/installations/{}/access_tokens", app.installation_id);
-    token_endpoint::send(&state.config, &state.net, state.now(), &url, request)
-        .await
-        .map_err(TokenError::of_an_assertion)
+    token_endpoint::send(config, net, now, &url, request).await.map_err(TokenError::of_an_assertion)
 }

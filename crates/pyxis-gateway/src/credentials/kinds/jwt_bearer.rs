@@ -43,7 +43,7 @@ async fn exchange(
     let mut form = TokenRequestBody::new("urn:ietf:params:oauth:grant-type:jwt-bearer");
     form.add("assertion", &assertion);
     form.add_some("scope", config.scope.as_deref());
-    token_endpoint::request_token(state, &config.token_url, form, None)
+    token_endpoint::request_token(&state.config, &state.net, state.now(), &config.token_url, form, None)
         .await
         .map_err(TokenError::of_an_assertion)
 }
