@@ -273,7 +273,8 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let target = Target::parse(&url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     authorize::check_allowed_hosts(&credential, &target)?;
     state.net.check(&authorize::host_port(&target)).await?;
-    let redactor = Redactor::of_workspace(state, actor.workspace, &[credential.row.id]).await?;
+    let redactor =
+        Redactor::of_workspace(&state.store, &state.keyring, actor.workspace, &[credential.row.id]).await?;
     let change = state.audited.begin(actor).await?;
     let detail = json!({ "target": redactor.text(&target.route()) });
     change.commit_about(AuditEvent::CredentialVerified, Some(&credential.row.name), detail).await?;

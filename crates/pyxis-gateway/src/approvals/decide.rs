@@ -124,7 +124,7 @@ pub async fn decide_with(
     let (now, note) = (state.now(), checked(note)?);
     let redactor = match (&word, &note) {
         (Decision::Deny(None) | Decision::Approve(None), None) => Redactor::default(),
-        _ => Redactor::of_workspace(state, approver.workspace, &[]).await?,
+        _ => Redactor::of_workspace(&state.store, &state.keyring, approver.workspace, &[]).await?,
     };
     let (word, note) = spoken(&redactor, word, note)?;
     let mut tx = state.store.begin().await?;

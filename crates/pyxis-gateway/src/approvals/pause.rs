@@ -117,7 +117,8 @@ async fn insert(
     let limits = &state.config.room;
     // Checked before the workspace's secrets are opened. The exact check is in the transaction.
     refuse(approvals::limit_seen(&state.store, limits, &newcomer).await?)?;
-    let redactor = Redactor::of_workspace(state, workspace, &[asked.credential.row.id]).await?;
+    let redactor =
+        Redactor::of_workspace(&state.store, &state.keyring, workspace, &[asked.credential.row.id]).await?;
     let words = redactor.redact_request(asked);
     let content_type = content_type(request).map(|text| redactor.text(text));
     let new = new_approval(state, asked, matched, request, dedupe, txn, &words);

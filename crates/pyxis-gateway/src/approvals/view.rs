@@ -197,7 +197,8 @@ pub async fn row(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Ap
 pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalView> {
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
-    let redactor = Redactor::of_workspace(state, workspace, &[row.credential_id]).await?;
+    let redactor =
+        Redactor::of_workspace(&state.store, &state.keyring, workspace, &[row.credential_id]).await?;
     let target = target(&state.keyring, &row)?;
     let request = request(&state.store, &state.keyring, &row).await?;
     let mut view = ApprovalView::from_row(row, votes, &redactor, &target);
@@ -241,7 +242,7 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
     }
     let votes = votes::list_many(&state.store, workspace, &ids).await?;
     let own: Vec<CredentialId> = rows.iter().map(|row| row.credential_id).collect();
-    let redactor = Redactor::of_workspace(state, workspace, &own).await?;
+    let redactor = Redactor::of_workspace(&state.store, &state.keyring, workspace, &own).await?;
     rows.into_iter()
         .map(|row| {
             let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();

@@ -65,9 +65,9 @@ impl Bot {
     }
 
     /// The id of a room, which the bot has joined when this returns.
-    async fn join_room(&self, state: &State, room: &str) -> Result<String, DeliveryError> {
+    async fn join_room(&self, net_private: &pyxis_net::Client, room: &str) -> Result<String, DeliveryError> {
         let path = format!("join/{}", api::segment(room));
-        match self.post::<api::JoinedRoom>(&state.net_private, &path, &json!({})).await {
+        match self.post::<api::JoinedRoom>(net_private, &path, &json!({})).await {
             Ok(joined) => Ok(joined.room_id),
             // Whether it is in the room already, the message will show.
             Err(DeliveryError::Refused(_)) if room.starts_with('!') => Ok(room.to_owned()),
@@ -78,14 +78,14 @@ impl Bot {
     /// Sends an event; the same `key` sends it once only.
     async fn send(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         room: &str,
         kind: &str,
         key: &str,
         content: &Value,
     ) -> Result<String, DeliveryError> {
         let path = format!("rooms/{}/send/{kind}/{}", api::segment(room), api::segment(key));
-        let sent: api::SentEvent = self.put(&state.net_private, &path, content).await?;
+        let sent: api::SentEvent = self.put(net_private, &path, content).await?;
         Ok(sent.event_id)
     }
 }
@@ -98,7 +98,7 @@ impl ChatBot for Bot {
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            let room = self.join_room(state, &message.chat).await?;
+            let room = self.join_room(&state.net_private, &message.chat).await?;
             if let Some(to) = self.successor(state, &room).await? {
                 return Err(DeliveryError::Moved(to));
             }
@@ -106,7 +106,7 @@ impl ChatBot for Bot {
                 return Err(DeliveryError::Refused(room::ENCRYPTED.to_owned()));
             }
             let content = content(card);
-            self.send(state, &room, "m.room.message", &message.id.to_string(), &content).await
+            self.send(&state.net_private, &room, "m.room.message", &message.id.to_string(), &content).await
         })
     }
 
@@ -118,14 +118,14 @@ impl ChatBot for Bot {
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let Ok(room) = self.join_room(state, &message.chat).await else { return };
+            let Ok(room) = self.join_room(&state.net_private, &message.chat).await else { return };
             for reaction in reactions(card) {
                 let relation =
                     json!({ "rel_type": "m.annotation", "event_id": message_ref, "key": reaction });
                 let content = json!({ "m.relates_to": relation });
                 let key = format!("{}-{}", message.id, name_of(reaction));
                 // The message counts without them: people can type reactions themselves.
-                if let Err(error) = self.send(state, &room, "m.reaction", &key, &content).await {
+                if let Err(error) = self.send(&state.net_private, &room, "m.reaction", &key, &content).await {
                     tracing::debug!(?error, "cannot add a reaction");
                 }
             }
@@ -140,12 +140,12 @@ impl ChatBot for Bot {
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<()>> {
         Box::pin(async move {
-            let room = self.join_room(state, &message.chat).await?;
+            let room = self.join_room(&state.net_private, &message.chat).await?;
             let mut content = text(&format!("* {}", card.text()));
             content["m.new_content"] = self::content(card);
             content["m.relates_to"] = json!({ "rel_type": "m.replace", "event_id": message_ref });
             let key = format!("{}-{}-{}", message.id, card.state.as_str(), card.version());
-            self.send(state, &room, "m.room.message", &key, &content).await.map(drop)
+            self.send(&state.net_private, &room, "m.room.message", &key, &content).await.map(drop)
         })
     }
 
@@ -154,7 +154,7 @@ impl ChatBot for Bot {
     }
 
     fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {
-        Box::pin(room::sign_in(self, state))
+        Box::pin(room::sign_in(self, &state.net_private))
     }
 
     fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {

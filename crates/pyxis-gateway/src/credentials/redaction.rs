@@ -20,7 +20,6 @@ use crate::credentials::{kinds, outbound};
 use crate::error::Result;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
-use crate::runtime::state::State;
 
 /// Credentials of a workspace whose secrets are looked for besides that of the request itself.
 const MAX_OTHERS: usize = 200;
@@ -67,18 +66,19 @@ impl Redactor {
     /// Of a workspace, for requests that wait for a person and for what people write; `own` are the credentials of
     /// what is shown. These are searched first. Tokens that were fetched with a credential are looked for too.
     pub(crate) async fn of_workspace(
-        state: &State,
+        store: &Store,
+        keyring: &Keyring,
         workspace: WorkspaceId,
         own: &[CredentialId],
     ) -> Result<Self> {
         let mut redactor = Self::default();
-        for row in credentials::list(&state.store, workspace).await? {
+        for row in credentials::list(store, workspace).await? {
             let is_own = own.contains(&row.id);
             if row.sealed_secret.is_none() || (!is_own && redactor.others.len() >= MAX_OTHERS) {
                 continue;
             }
             let Ok(credential) = ResolvedCredential::parse(row, None, ApprovalMode::Gated) else { continue };
-            let Some(needles) = needles(&state.store, &state.keyring, &credential).await? else { continue };
+            let Some(needles) = needles(store, keyring, &credential).await? else { continue };
             if is_own { redactor.own.push(needles) } else { redactor.others.push(needles) }
         }
         Ok(redactor)

@@ -20,7 +20,6 @@ use zeroize::Zeroizing;
 use crate::error::{Error, Result};
 use crate::requests::authorize;
 use crate::runtime::secret_value::SecretValue;
-use crate::runtime::state::State;
 
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -166,7 +165,9 @@ pub(crate) fn form_encoded(value: &str) -> PercentEncode<'_> {
 
 /// RFC 6749, section 4.4.
 pub(crate) async fn client_credentials(
-    state: &State,
+    config: &Config,
+    net: &pyxis_net::Client,
+    now: UnixMillis,
     source: &TokenSource,
     secret: &SecretValue,
 ) -> Result<GrantedToken, TokenError> {
@@ -174,12 +175,14 @@ pub(crate) async fn client_credentials(
     form.add_some("scope", source.scope.as_deref());
     form.add_some("audience", source.audience.as_deref());
     let authorization = identify(source.client_auth, secret, &mut form)?;
-    request_token(&state.config, &state.net, state.now(), &source.token_url, form, authorization).await
+    request_token(config, net, now, &source.token_url, form, authorization).await
 }
 
 /// RFC 6749, section 6.
 pub(crate) async fn refresh(
-    state: &State,
+    config: &Config,
+    net: &pyxis_net::Client,
+    now: UnixMillis,
     account: &Connected,
     secret: &SecretValue,
     refresh_token: &str,
@@ -188,12 +191,14 @@ pub(crate) async fn refresh(
     form.add("refresh_token", refresh_token);
     // Without a scope it is the one that was granted, which may be less than was asked for.
     let authorization = identify(account.client_auth, secret, &mut form)?;
-    request_token(&state.config, &state.net, state.now(), &account.token_url, form, authorization).await
+    request_token(config, net, now, &account.token_url, form, authorization).await
 }
 
 /// Section 4.1.3, with the proof of RFC 7636.
 pub(crate) async fn code(
-    state: &State,
+    config: &Config,
+    net: &pyxis_net::Client,
+    now: UnixMillis,
     account: &Connected,
     secret: &SecretValue,
     code: &str,
@@ -205,7 +210,7 @@ pub(crate) async fn code(
     form.add("redirect_uri", redirect_uri);
     form.add("code_verifier", verifier);
     let authorization = identify(account.client_auth, secret, &mut form)?;
-    request_token(&state.config, &state.net, state.now(), &account.token_url, form, authorization).await
+    request_token(config, net, now, &account.token_url, form, authorization).await
 }
 
 /// The client says who it is: in the form, or in the returned header. Without a secret it is a public

@@ -34,7 +34,7 @@ struct Resolved {
 pub(super) async fn examine(bot: &Bot, state: &State, room: &str, enter: bool) -> ChatHealth {
     let looking = async {
         let id = if enter {
-            bot.join_room(state, room).await?
+            bot.join_room(&state.net_private, room).await?
         } else {
             bot.resolve(&state.net_private, room).await?
         };
@@ -85,8 +85,8 @@ pub(super) async fn follow_upgrade(
 }
 
 /// What is wrong with the bot itself, in words.
-pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
-    let asked = bot.get::<api::WhoAmI>(&state.net_private, "account/whoami", Duration::ZERO);
+pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Option<String> {
+    let asked = bot.get::<api::WhoAmI>(net_private, "account/whoami", Duration::ZERO);
     match timeout(PATIENCE, asked).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(error.to_string()),

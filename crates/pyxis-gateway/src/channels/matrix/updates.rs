@@ -96,7 +96,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
         tokio::time::sleep(BREATH).await;
     }
     for room in sync.rooms.invite.keys() {
-        match bot.join_room(state, room).await {
+        match bot.join_room(&state.net_private, room).await {
             Ok(room) => invited(state, bot, &room).await?,
             Err(error) => {
                 tracing::warn!(?error, "the matrix bot cannot join a room that it was invited to");
@@ -111,7 +111,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
         // All of it is read before anything is handled: what cannot be read yet is taken again, as a whole.
         let mut heard = Vec::new();
         for (room, news) in &sync.rooms.join {
-            match missed(state, bot, room, since, &news.timeline).await {
+            match missed(&state.net_private, bot, room, since, &news.timeline).await {
                 Ok(missed) => heard.push((room, missed, &news.timeline.events)),
                 Err(error) => return Ok(Some(error)),
             }
@@ -149,7 +149,7 @@ async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
 
 /// What happened in a room since the last look and was too much for this one, newest first.
 async fn missed(
-    state: &State,
+    net_private: &pyxis_net::Client,
     bot: &Bot,
     room: &str,
     since: &str,
@@ -166,7 +166,7 @@ async fn missed(
             api::segment(since),
             api::segment(&json!({ "types": KINDS }).to_string())
         );
-        let page: Earlier = match bot.get(&state.net_private, &path, Duration::ZERO).await {
+        let page: Earlier = match bot.get(net_private, &path, Duration::ZERO).await {
             Ok(page) => page,
             // The room is ours no longer, or the place is gone: what cannot be read is not waited for.
             Err(DeliveryError::Refused(why)) => {
@@ -221,7 +221,7 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
             "m.relates_to": { "m.in_reply_to": { "event_id": event.id } },
         });
         let key = format!("reply-{}", event.id);
-        if let Err(error) = bot.send(state, room, "m.room.message", &key, &content).await {
+        if let Err(error) = bot.send(&state.net_private, room, "m.room.message", &key, &content).await {
             tracing::debug!(?error, "cannot reply to a person on matrix");
         }
     }

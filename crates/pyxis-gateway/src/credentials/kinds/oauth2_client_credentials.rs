@@ -16,6 +16,6 @@ impl Behavior for TokenSource {
     }
 
     fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, _refresh: &'a str) -> Fetching<'a> {
-        Box::pin(token_endpoint::client_credentials(state, self, secret))
+        Box::pin(token_endpoint::client_credentials(&state.config, &state.net, state.now(), self, secret))
     }
 }

@@ -15,6 +15,6 @@ impl Behavior for Connected {
     }
 
     fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, refresh: &'a str) -> Fetching<'a> {
-        Box::pin(token_endpoint::refresh(state, self, secret, refresh))
+        Box::pin(token_endpoint::refresh(&state.config, &state.net, state.now(), self, secret, refresh))
     }
 }

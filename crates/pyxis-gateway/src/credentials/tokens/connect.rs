@@ -163,9 +163,18 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
         .map_err(|error| Error::Internal(Box::new(error)))?;
     let verifier = String::from_utf8_lossy(verifier.expose()).into_owned();
     let redirect = redirect_uri(&state.config);
-    let granted = token_endpoint::code(state, account, secret, code, &verifier, &redirect)
-        .await
-        .map_err(Error::from)?;
+    let granted = token_endpoint::code(
+        &state.config,
+        &state.net,
+        state.now(),
+        account,
+        secret,
+        code,
+        &verifier,
+        &redirect,
+    )
+    .await
+    .map_err(Error::from)?;
     let subject = TokenRequest::new(&credential, secret);
     store_grant(state, actor, subject, granted).await?;
     Ok(credential.row.name)
