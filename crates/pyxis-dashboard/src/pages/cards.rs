@@ -58,7 +58,7 @@ impl Cards {
             place,
             approver: who.person.approver(surface(place)),
             rights: who.rights.clone(),
-            recent: RecentRequests::load(&state.gateway, who.person.workspace()).await?,
+            recent: RecentRequests::load(&state.gateway.store, who.person.workspace()).await?,
             has_passkey: !passkeys::list(&state.gateway.store, &who.person.user).await?.is_empty(),
             policies: policies.into_iter().collect(),
             now: state.gateway.now(),
