@@ -29,7 +29,7 @@ with sqlite3.connect(pyxis) as database:
         "INSERT INTO score_history (scorer_id, address, computed_at, workspace_id, body) "
         "SELECT 1, ?, ?, workspace_id, ? FROM scorers WHERE id = 1",
         (
-            (number.to_bytes(20, "big"), day_ago, f"2000000 2000000 {day_ago} {now + year} 0 2000000 {now + year} 0 Stamp#0")
+            (number.to_bytes(20, "big"), day_ago, f"2000000 2000000 {day_ago} {now + year} 1 2000000 {now + year} 0 Stamp#0")
             for number in range(1, proofs + 1)
         ),
     )
