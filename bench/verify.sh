@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Verification from the registry on SQLite: requests a second of one check, side by side with a bare axum
 # handler that does a point SELECT through the same driver; and how long 1,000 addresses at a past height
-# take. From contracts: 500 addresses at an old height, beside one Multicall made by hand. Loopback only.
+# take, by proof and by score. From contracts: 500 addresses at an old height, beside one Multicall made by hand. Loopback only.
 #
 #   ci/chain.sh bench/verify.sh    with an EVM node; without it that part is left out
 #
-#   PX_BENCH_PROOFS=1000000    registered proofs
+#   PX_BENCH_PROOFS=1000000    registered proofs, and recorded scores
 #   PX_BENCH_ROUNDS=3          interleaved rounds
 #   PX_BENCH_SECONDS=5         seconds of each
 #   PX_BENCH_CONNECTIONS=64    keep-alive connections
@@ -30,6 +30,7 @@ python3 "$bench/verify_seed.py" "$work/pyxis/pyxis.db" "$work/bare.db" "$proofs"
 
 start bare "$tools/scores-bare" 127.0.0.1:0 "$work/bare.db"
 bare="http://$address"
+export PX_VOTE_SCORERS=1
 start pyxis "$pyxis" serve --listen 127.0.0.1:0 --metrics-listen off --data-dir "$work/pyxis"
 served="http://$address"
 
@@ -63,11 +64,19 @@ python3 - "$proofs" >"$work/many" <<'PYTHON'
 import random, sys
 print(",".join(f"0x{random.randint(1, 2 * int(sys.argv[1])):040x}" for _ in range(1000)))
 PYTHON
-path="/snapshot-strategies/sybil-resistance/gov-id?network=10&snapshot=1&action-id=123456789&addresses=$(cat "$work/many")"
+many=$(cat "$work/many")
+
+# strategy PATH: milliseconds of a request about the 1,000 addresses.
+strategy() {
+    for _ in $(seq 20); do
+        curl -sf -o /dev/null -w '%{time_total}\n' "$served$1&addresses=$many" || fail "$1 was refused"
+    done | sort -n | awk '{ t[NR] = $1 * 1000 } END { printf "fastest %.1f, median %.1f, slowest %.1f\n", t[1], t[int(NR / 2)], t[NR] }'
+}
+
 echo "1,000 addresses at a past height, milliseconds"
-for _ in $(seq 20); do
-    curl -s -o /dev/null -w '%{time_total}\n' "$served$path"
-done | sort -n | awk '{ t[NR] = $1 * 1000 } END { printf "fastest %.1f, median %.1f, slowest %.1f\n", t[1], t[int(NR / 2)], t[NR] }'
+strategy "/snapshot-strategies/sybil-resistance/gov-id?network=10&snapshot=1&action-id=123456789"
+echo "scores of 1,000 addresses at a past height, milliseconds"
+strategy "/snapshot-strategies/score?network=10&snapshot=1&scorer-id=1&threshold=scorer"
 
 if [[ -z ${PX_TEST_ANVIL:-} ]]; then
     echo "contracts: left out, PX_TEST_ANVIL is not set (ci/chain.sh)"

@@ -1,4 +1,4 @@
-"""Fills the registry of a Pyxis on SQLite, and a plain table with as many rows to compare with.
+"""Fills the registry and the score history of a Pyxis on SQLite, and a plain table with as many rows to compare with.
 
 verify_seed.py PYXIS_DB BARE_DB PROOFS
 """
@@ -22,6 +22,16 @@ with sqlite3.connect(pyxis) as database:
         "INSERT INTO proofs (network, kind, subject, action_id, nullifier, issuer, issued_at, expires_at, "
         "from_height, registered_at) VALUES ('optimism', 'gov-id', ?, ?, ?, '0xbench', ?, ?, 1, ?)",
         map(proof, range(1, proofs + 1)),
+    )
+    # As scorer 1 records scores (pyxis-core, score/stored.rs), a day before the first block.
+    day_ago = now - 24 * 3600 * 1000
+    database.executemany(
+        "INSERT INTO score_history (scorer_id, address, computed_at, workspace_id, body) "
+        "SELECT 1, ?, ?, workspace_id, ? FROM scorers WHERE id = 1",
+        (
+            (number.to_bytes(20, "big"), day_ago, f"2000000 2000000 {day_ago} {now + year} 1 2000000 {now + year} 0 Stamp#0")
+            for number in range(1, proofs + 1)
+        ),
     )
     database.execute("ANALYZE")
 

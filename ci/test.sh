@@ -132,6 +132,10 @@ ci/mcp-python.sh >"$output/mcp" 2>&1 || { cat "$output/mcp"; failed=1; }
 ci/conformance.sh >"$output/conformance" 2>&1 || { cat "$output/conformance"; failed=1; }
 grep -hE '^(python client|conformance):' "$output/mcp" "$output/conformance" || true
 
+echo "== Snapshot's client"
+ci/snapshot.sh >"$output/snapshot" 2>&1 || { cat "$output/snapshot"; failed=1; }
+grep -E '^(ℹ (pass|fail)|snapshot:)' "$output/snapshot" || true
+
 echo "== client libraries"
 # At once: two wait for downloads and servers while the third compiles.
 declare -A library

@@ -30,8 +30,11 @@ suite("Next.js example", { skip: wanted && executablePath ? false : "PX_TEST_NEX
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, NEXT_TELEMETRY_DISABLED: "1" };
     server = await Quickstart.start();
     await run(process.execPath, [NEXT, "build"], { cwd: APP, env });
+    const options = ["--kind", "publishable", "--scorer", "1", "--origin", "http://localhost:*"];
+    const { apiKey: publishableKey, id } = await server.apiKey("page", ...options);
     const key = { PYXIS_URL: server.url, PYXIS_API_KEY: server.sample.api_key, PYXIS_SCORER_ID: "1" };
-    [app, origin] = await startApp({ ...env, ...key });
+    [app, origin] = await startApp({ ...env, ...key, PYXIS_PUBLISHABLE_KEY: publishableKey });
+    await server.command("api-key", "set-origins", id, origin);
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   });
   after(async () => {
@@ -61,6 +64,13 @@ suite("Next.js example", { skip: wanted && executablePath ? false : "PX_TEST_NEX
       await page.getByRole("button", { name: "Read score" }).click();
       await page.getByText("Passes: 22.598 of 20 points").waitFor();
       assert.equal(new URL(page.url()).searchParams.get("address"), human);
+    });
+  });
+
+  test("shows the widget, which asks for a wallet", async () => {
+    await open("/passport", async (page) => {
+      await page.locator("pyxis-passport").getByRole("button").first().waitFor();
+      assert.equal(await page.locator("pyxis-passport").evaluate((element) => element.state), "idle");
     });
   });
 

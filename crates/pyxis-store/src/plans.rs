@@ -13,7 +13,7 @@ use crate::db::{FromRow, Rows, SqlQuery};
 use crate::stamps::Cursor;
 use crate::{
     DatabaseUrl, Engine, Executor, OpenOptions, Store, StoreError, addresses, api_keys, claims, issuers,
-    nullifier_sets, proof_log, proofs, revocations, score_history, scorers, scores, stamps, usage,
+    nullifier_sets, proof_log, proofs, revocations, score_history, scorer_changes, scorers, scores, stamps, usage,
 };
 
 mod postgres;
@@ -109,6 +109,11 @@ async fn statements(engine: Engine) -> Vec<String> {
     let _ = stamps::live_of_many(r, ws, &vec![address; 100], at).await;
     let _ = addresses::sample(r, ws, 1).await;
     let _ = score_history::latest_before(r, ws, scorer, address, at).await;
+    // Voting by score (`/snapshot-strategies/score`).
+    let voters = vec![address; 1000];
+    let _ = score_history::latest_of_many(r, ws, scorer, &voters, at).await;
+    let _ = addresses::known_by(r, ws, &voters, at).await;
+    let _ = scorer_changes::list(r, ws, scorer).await;
     let _ = usage::windows(r, ws, key, at, at).await;
     let subject = pyxis_core::proof::Subject::Evm(address);
     let network: pyxis_core::proof::NetworkName = "optimism".parse().unwrap();
@@ -140,7 +145,7 @@ async fn migrated() -> (tempfile::TempDir, rusqlite::Connection) {
 async fn no_statement_that_a_request_waits_for_scans_a_table() {
     let (_directory, connection) = migrated().await;
     let statements = statements(Engine::Sqlite).await;
-    assert_eq!(statements.len(), 42);
+    assert_eq!(statements.len(), 45);
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");

@@ -58,7 +58,7 @@ responses! {
     BadStampsBody = varied();
     /// The address is invalid; or `model` is not the name of one model, and `detail` lists them all: `Invalid model
     /// name(s): …. Must be one of …`.
-    BadModelRequest = fixed(&[Error::InvalidAddress]);
+    BadModelRequest = varied();
     /// The source of activity does not respond: there is no score, not even -1.
     SourceFails = fixed(&[Error::Source(SourceError::Store(StoreError::Text))]);
     /// The address is invalid, or the body is not JSON, and `detail` says where.

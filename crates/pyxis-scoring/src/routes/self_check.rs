@@ -137,8 +137,9 @@ struct SuggestedStamp {
 
 /// Explain the holder's score to the holder.
 ///
-/// Says what counts, what does not and why, what would help, and what changed lately. A page of the server itself, such
-/// as its self-check page, sends no publishable key. It is open while a key of the scorer allows the server's own origin.
+/// Lists the Stamps that count, those that do not with the reason, Stamps that would add points, and recent changes of
+/// the score. A page of the server itself, such as its self-check page, sends no publishable key. It is open while a key
+/// of the scorer allows the server's own origin.
 #[utoipa::path(
     post,
     path = "/widget/v1/{scorer_id}/check",

@@ -63,7 +63,7 @@ async fn no_statement_that_a_request_waits_for_scans_a_table_in_postgres() {
     store.migrate().await.unwrap();
     database.run(FILL).await;
     let statements = statements(Engine::Postgres).await;
-    assert_eq!(statements.len(), 41);
+    assert_eq!(statements.len(), 44);
     let mut slow = Vec::new();
     for text in statements {
         let steps = plan(&database, &text).await;

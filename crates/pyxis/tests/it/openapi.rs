@@ -148,6 +148,19 @@ fn every_failure_of_the_program_is_described_with_its_status_and_no_other_is() {
     assert_eq!(made, told);
 }
 
+/// The unknown name stands in `detail`, so no list of fixed texts holds it.
+#[test]
+fn the_detail_of_an_unknown_model_is_any_text() {
+    let document = described();
+    let refused = &document["paths"]["/v2/models/score/{address}"]["get"]["responses"]["400"]["$ref"];
+    assert_eq!(refused, "#/components/responses/BadModelRequest");
+    let schema =
+        &document["components"]["responses"]["BadModelRequest"]["content"]["application/json"]["schema"];
+    assert_eq!(schema, &serde_json::json!({"$ref": "#/components/schemas/Detail"}));
+    let detail = &document["components"]["schemas"]["Detail"]["properties"]["detail"];
+    assert_eq!(detail["oneOf"][0], serde_json::json!({"type": "string"}));
+}
+
 #[test]
 fn a_reference_to_a_failure_stands_at_its_status() {
     let document = described();
