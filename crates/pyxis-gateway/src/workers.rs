@@ -209,6 +209,8 @@ pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
 
 /// After a start, settles work that a dead process left unfinished.
 pub async fn recover(state: &State) -> Result<()> {
+    // A promotion right after the first start is noticed only if the timeline before it is stored.
+    watch_for_promotion(state).await;
     let dead_before = if state.config.sole_node { None } else { Some(state.now().minus(DEAD_AFTER)) };
     dead_nodes::settle_requests(state, dead_before).await
 }
@@ -216,13 +218,17 @@ pub async fn recover(state: &State) -> Result<()> {
 async fn heartbeat_tick(state: &State) -> Result<()> {
     let now = state.now();
     dead_nodes::heartbeat(state).await?;
-    if let Err(error) = promotion_tick(state).await {
-        tracing::warn!(%error, "cannot tell whether a standby of the database was promoted");
-    }
+    watch_for_promotion(state).await;
     if state.heartbeats.record(now, DEAD_AFTER) {
         dead_nodes::settle_requests(state, Some(now.minus(DEAD_AFTER))).await?;
     }
     give_up_tick(state).await
+}
+
+async fn watch_for_promotion(state: &State) {
+    if let Err(error) = promotion_tick(state).await {
+        tracing::warn!(%error, "cannot tell whether a standby of the database was promoted");
+    }
 }
 
 /// Records that a standby of the database was promoted, once for all nodes.
