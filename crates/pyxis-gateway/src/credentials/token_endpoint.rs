@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 use crate::error::{Error, Result};
 use crate::requests::authorize;
 use crate::runtime::secret_value::SecretValue;
+use crate::runtime::state::State;
 
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -163,11 +164,23 @@ pub(crate) fn form_encoded(value: &str) -> PercentEncode<'_> {
     utf8_percent_encode(value, FORM)
 }
 
+/// Means of asking a token endpoint.
+#[derive(Clone, Copy)]
+pub(crate) struct TokenClient<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) net: &'a pyxis_net::Client,
+    pub(crate) now: UnixMillis,
+}
+
+impl<'a> TokenClient<'a> {
+    pub(crate) fn from_state(state: &'a State) -> Self {
+        Self { config: &state.config, net: &state.net, now: state.now() }
+    }
+}
+
 /// RFC 6749, section 4.4.
 pub(crate) async fn client_credentials(
-    config: &Config,
-    net: &pyxis_net::Client,
-    now: UnixMillis,
+    client: TokenClient<'_>,
     source: &TokenSource,
     secret: &SecretValue,
 ) -> Result<GrantedToken, TokenError> {
@@ -175,14 +188,12 @@ pub(crate) async fn client_credentials(
     form.add_some("scope", source.scope.as_deref());
     form.add_some("audience", source.audience.as_deref());
     let authorization = identify(source.client_auth, secret, &mut form)?;
-    request_token(config, net, now, &source.token_url, form, authorization).await
+    request_token(client, &source.token_url, form, authorization).await
 }
 
 /// RFC 6749, section 6.
 pub(crate) async fn refresh(
-    config: &Config,
-    net: &pyxis_net::Client,
-    now: UnixMillis,
+    client: TokenClient<'_>,
     account: &Connected,
     secret: &SecretValue,
     refresh_token: &str,
@@ -191,14 +202,12 @@ pub(crate) async fn refresh(
     form.add("refresh_token", refresh_token);
     // Without a scope it is the one that was granted, which may be less than was asked for.
     let authorization = identify(account.client_auth, secret, &mut form)?;
-    request_token(config, net, now, &account.token_url, form, authorization).await
+    request_token(client, &account.token_url, form, authorization).await
 }
 
 /// Section 4.1.3, with the proof of RFC 7636.
 pub(crate) async fn code(
-    config: &Config,
-    net: &pyxis_net::Client,
-    now: UnixMillis,
+    client: TokenClient<'_>,
     account: &Connected,
     secret: &SecretValue,
     code: &str,
@@ -210,7 +219,7 @@ pub(crate) async fn code(
     form.add("redirect_uri", redirect_uri);
     form.add("code_verifier", verifier);
     let authorization = identify(account.client_auth, secret, &mut form)?;
-    request_token(config, net, now, &account.token_url, form, authorization).await
+    request_token(client, &account.token_url, form, authorization).await
 }
 
 /// The client says who it is: in the form, or in the returned header. Without a secret it is a public
@@ -240,9 +249,7 @@ fn identify(
 
 /// Posts a form to a token endpoint.
 pub(crate) async fn request_token(
-    config: &Config,
-    net: &pyxis_net::Client,
-    now: UnixMillis,
+    client: TokenClient<'_>,
     url: &str,
     form: TokenRequestBody,
     authorization: Option<HeaderValue>,
@@ -252,17 +259,16 @@ pub(crate) async fn request_token(
     if let Some(value) = authorization {
         request.headers_mut().insert(AUTHORIZATION, value);
     }
-    send(config, net, now, url, request).await
+    send(client, url, request).await
 }
 
 /// Posts to a token endpoint, through the egress guard like any other request.
 pub(crate) async fn send(
-    config: &Config,
-    net: &pyxis_net::Client,
-    now: UnixMillis,
+    client: TokenClient<'_>,
     url: &str,
     mut request: Request<pyxis_net::Body>,
 ) -> Result<GrantedToken, TokenError> {
+    let TokenClient { config, net, now } = client;
     let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     net.check(&authorize::host_port(&target)).await.map_err(Error::from)?;
     *request.method_mut() = Method::POST;

@@ -197,7 +197,7 @@ impl Claimed {
     /// read, nothing is stored: the response is passed on anyway.
     async fn has_room(&self, store: &Store, config: &Config, now: UnixMillis, body: &Bytes) -> bool {
         let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
-        let new = Newcomer { workspace: self.workspace, agent: self.agent, bytes, now: now };
+        let new = Newcomer { workspace: self.workspace, agent: self.agent, bytes, now };
         matches!(approvals::bytes_limit(store, &config.room, &new).await, Ok(None))
     }
 

@@ -149,7 +149,11 @@ async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_prim
     assert_eq!(second, first + 1);
     for expected in [Some(first), None] {
         let mut tx = store.begin().await.unwrap();
-        assert_eq!(promotions::record(&mut tx, second, Some(first), NOW).await.unwrap(), expected, "noticed once");
+        assert_eq!(
+            promotions::record(&mut tx, second, Some(first), NOW).await.unwrap(),
+            expected,
+            "noticed once"
+        );
         tx.commit().await.unwrap();
     }
     assert_eq!(promotions::noticed_at(&store).await.unwrap(), Some(NOW));

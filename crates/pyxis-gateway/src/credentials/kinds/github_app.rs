@@ -1,16 +1,14 @@
 //! An installation of a GitHub App.
 
-use crate::config::Config;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request};
 use pyxis_core::auth::{GithubApp, JwtAlgorithm};
-use pyxis_core::clock::UnixMillis;
 use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::assertion::{DRIFT, LIFE, key, sign};
 use super::{Behavior, Fetching};
-use crate::credentials::token_endpoint::{self, GrantedToken, TokenError};
+use crate::credentials::token_endpoint::{self, GrantedToken, TokenClient, TokenError};
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
@@ -21,20 +19,18 @@ impl Behavior for GithubApp {
     }
 
     fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, _refresh: &'a str) -> Fetching<'a> {
-        Box::pin(installation(&state.config, &state.net, state.now(), self, secret))
+        Box::pin(installation(TokenClient::from_state(state), self, secret))
     }
 }
 
 /// An installation token.
 async fn installation(
-    config: &Config,
-    net: &pyxis_net::Client,
-    now: UnixMillis,
+    client: TokenClient<'_>,
     app: &GithubApp,
     secret: &SecretValue,
 ) -> Result<GrantedToken, TokenError> {
-    let seconds = now.seconds();
-    let claims = json!({ "iat": seconds - DRIFT, "exp": seconds + LIFE, "iss": app.app_id });
+    let now = client.now.seconds();
+    let claims = json!({ "iat": now - DRIFT, "exp": now + LIFE, "iss": app.app_id });
     let jwt = sign(&key(JwtAlgorithm::Rs256, secret)?, &claims, None)?;
     let bearer = Zeroizing::new(format!("Bearer {}", &*jwt));
     let mut value = HeaderValue::from_str(&bearer).map_err(|error| Error::Internal(error.into()))?;
@@ -44,5 +40,5 @@ async fn installation(
     request.headers_mut().insert("user-agent", HeaderValue::from_static("pyxis"));
     let base = app.api_url.trim_end_matches('/');
     let url = format!("{base}/app/installations/{}/access_tokens", app.installation_id);
-    token_endpoint::send(config, net, now, &url, request).await.map_err(TokenError::of_an_assertion)
+    token_endpoint::send(client, &url, request).await.map_err(TokenError::of_an_assertion)
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::assertion::{DRIFT, LIFE, key, sign};
 use super::{Behavior, Fetching};
-use crate::credentials::token_endpoint::{self, GrantedToken, TokenError, TokenRequestBody};
+use crate::credentials::token_endpoint::{self, GrantedToken, TokenClient, TokenError, TokenRequestBody};
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
@@ -43,7 +43,7 @@ async fn exchange(
     let mut form = TokenRequestBody::new("urn:ietf:params:oauth:grant-type:jwt-bearer");
     form.add("assertion", &assertion);
     form.add_some("scope", config.scope.as_deref());
-    token_endpoint::request_token(&state.config, &state.net, state.now(), &config.token_url, form, None)
+    token_endpoint::request_token(TokenClient::from_state(state), &config.token_url, form, None)
         .await
         .map_err(TokenError::of_an_assertion)
 }

@@ -4,7 +4,7 @@ use pyxis_core::auth::TokenSource;
 
 use super::parts::required_part;
 use super::{Behavior, Fetching};
-use crate::credentials::token_endpoint;
+use crate::credentials::token_endpoint::{self, TokenClient};
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
@@ -16,6 +16,6 @@ impl Behavior for TokenSource {
     }
 
     fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, _refresh: &'a str) -> Fetching<'a> {
-        Box::pin(token_endpoint::client_credentials(&state.config, &state.net, state.now(), self, secret))
+        Box::pin(token_endpoint::client_credentials(TokenClient::from_state(state), self, secret))
     }
 }

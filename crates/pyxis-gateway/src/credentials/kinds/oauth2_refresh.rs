@@ -4,7 +4,7 @@ use pyxis_core::auth::Connected;
 
 use super::parts::required_part;
 use super::{Behavior, Fetching};
-use crate::credentials::token_endpoint;
+use crate::credentials::token_endpoint::{self, TokenClient};
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
@@ -15,6 +15,6 @@ impl Behavior for Connected {
     }
 
     fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, refresh: &'a str) -> Fetching<'a> {
-        Box::pin(token_endpoint::refresh(&state.config, &state.net, state.now(), self, secret, refresh))
+        Box::pin(token_endpoint::refresh(TokenClient::from_state(state), self, secret, refresh))
     }
 }

@@ -21,7 +21,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{StoredGrant, TokenRequest};
-use crate::credentials::token_endpoint::{self, GrantedToken, form_encoded};
+use crate::credentials::token_endpoint::{self, GrantedToken, TokenClient, form_encoded};
 use crate::error::{Error, Result};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
 use crate::runtime::secret_value::SecretValue;
@@ -163,18 +163,10 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
         .map_err(|error| Error::Internal(Box::new(error)))?;
     let verifier = String::from_utf8_lossy(verifier.expose()).into_owned();
     let redirect = redirect_uri(&state.config);
-    let granted = token_endpoint::code(
-        &state.config,
-        &state.net,
-        state.now(),
-        account,
-        secret,
-        code,
-        &verifier,
-        &redirect,
-    )
-    .await
-    .map_err(Error::from)?;
+    let granted =
+        token_endpoint::code(TokenClient::from_state(state), account, secret, code, &verifier, &redirect)
+            .await
+            .map_err(Error::from)?;
     let subject = TokenRequest::new(&credential, secret);
     store_grant(state, actor, subject, granted).await?;
     Ok(credential.row.name)
