@@ -13,7 +13,8 @@ use crate::db::{FromRow, Rows, SqlQuery};
 use crate::stamps::Cursor;
 use crate::{
     DatabaseUrl, Engine, Executor, OpenOptions, Store, StoreError, addresses, api_keys, claims, issuers,
-    nullifier_sets, proof_log, proofs, revocations, score_history, scorer_changes, scorers, scores, stamps, usage,
+    nullifier_sets, proof_log, proofs, revocations, score_history, scorer_changes, scorers, scores, stamps,
+    usage,
 };
 
 mod postgres;
