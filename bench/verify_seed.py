@@ -25,13 +25,11 @@ with sqlite3.connect(pyxis) as database:
     )
     # As scorer 1 records scores (pyxis-core, score/stored.rs), a day before the first block.
     day_ago = now - 24 * 3600 * 1000
+    body = f"2000000 2000000 {day_ago} {now + year} 1 2000000 {now + year} 0 Stamp#0"
     database.executemany(
         "INSERT INTO score_history (scorer_id, address, computed_at, workspace_id, body) "
         "SELECT 1, ?, ?, workspace_id, ? FROM scorers WHERE id = 1",
-        (
-            (number.to_bytes(20, "big"), day_ago, f"2000000 2000000 {day_ago} {now + year} 1 2000000 {now + year} 0 Stamp#0")
-            for number in range(1, proofs + 1)
-        ),
+        ((number.to_bytes(20, "big"), day_ago, body) for number in range(1, proofs + 1)),
     )
     database.execute("ANALYZE")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ci/snapshot.sh: Snapshot's own client against a running Pyxis (ci/snapshot). The client comes from npm. Snapshot's score
-# server is in no package of npm, so a stand-in sends its requests.
+# ci/snapshot.sh: Snapshot's own client against a running Pyxis (ci/snapshot). The client comes from npm. Snapshot's
+# score server is in no package of npm, so a stand-in sends its requests.
 #
 # PX_TEST_PYXIS names the built program; without it, it is built.
 set -euo pipefail

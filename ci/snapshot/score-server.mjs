@@ -66,9 +66,10 @@ class PassportGate {
     const { body } = await this.#json(`stamps/${author}`);
     if (!body.items) throw new Error(JSON.stringify(body));
     const now = Date.now();
+    const isLive = (credential) => Date.parse(credential.issuanceDate) <= now && now <= Date.parse(credential.expirationDate);
     const live = body.items
       .map(({ credential }) => credential)
-      .filter(({ issuanceDate, expirationDate }) => Date.parse(issuanceDate) <= now && Date.parse(expirationDate) >= now)
+      .filter(isLive)
       .map(({ credentialSubject }) => credentialSubject.provider);
     const has = (name) => live.includes(name);
     return operator === "AND" ? required.every(has) : required.some(has);
@@ -113,7 +114,8 @@ export async function startScoreServer(passport) {
       response.end(JSON.stringify({ jsonrpc: "2.0", result }));
     } catch (error) {
       response.statusCode = 500;
-      response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: 500, message: "unauthorized", data: error.message } }));
+      const failure = { code: 500, message: "unauthorized", data: error.message };
+      response.end(JSON.stringify({ jsonrpc: "2.0", error: failure }));
     }
   });
   server.listen(0, "127.0.0.1");
