@@ -32,15 +32,16 @@ directory=$PX_PATRONI_DIR
 chown postgres: "$directory"
 as=(setpriv --reuid=postgres --regid=postgres --clear-groups --)
 
+# elsewhere PROCESS: true once the process has a network of its own and runs what it is for.
+elsewhere() {
+    [[ $(<"/proc/$1/comm") == sleep && $(readlink "/proc/$1/ns/net") != "$(readlink /proc/self/ns/net)" ]]
+}
+
 # A switch with the etcd server and the Pyxis nodes on it, and a cable to each PostgreSQL server.
 ip link set lo up
 ip link add px0 type bridge
 ip address add 10.78.0.1/24 dev px0
 ip link set px0 up
-# elsewhere PROCESS: true once the process has a network of its own and runs what it is for.
-elsewhere() {
-    [[ $(<"/proc/$1/comm") == sleep && $(readlink "/proc/$1/ns/net") != "$(readlink /proc/self/ns/net)" ]]
-}
 for node in 1 2 3; do
     unshare --net sleep infinity &
     machine=$!

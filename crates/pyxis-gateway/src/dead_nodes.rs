@@ -112,7 +112,7 @@ pub(crate) async fn record_lost(
     txn: TxnId,
 ) -> Result<()> {
     if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
-        announce::sent(&state.outbox(), state.now(), tx, &row, None).await?;
+        announce::sent(&state.outbox, state.now(), tx, &row, None).await?;
     }
     let mut record = audit::AuditRecord::new(state.now(), AuditEvent::ApprovalOutcomeLost);
     record.workspace_id = Some(workspace);

@@ -22,13 +22,12 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use crate::approvals::{execute, expire};
-use crate::channels;
-use crate::dead_nodes;
 use crate::error::Result;
 use crate::notifications::push;
 use crate::notifications::webhooks::endpoint_queues;
 use crate::runtime::state::State;
 use crate::runtime::survival::{caught, restarted};
+use crate::{channels, dead_nodes};
 
 pub use crate::runtime::work::Stop;
 

@@ -1,16 +1,17 @@
 //! Chats of a workspace, and its users' accounts on chat platforms.
 
-use pyxis_store::Store;
-use pyxis_store::audit::AuditedStore;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
+use pyxis_store::Store;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::json;
@@ -19,7 +20,6 @@ use crate::channels::{self, code_hash, examination, unreachable};
 use crate::error::{Error, Result};
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
-use pyxis_core::actor::Actor;
 
 pub use crate::channels::unreachable::UnreachableChat;
 

@@ -2,16 +2,17 @@
 
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
-use pyxis_core::mcp_tool;
 use pyxis_core::policy::{Method, Policy};
-use pyxis_core::presets;
 use pyxis_core::target::{Scheme, Target};
+use pyxis_core::{mcp_tool, presets};
 use pyxis_store::audit::AuditedStore;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
@@ -22,15 +23,12 @@ use super::channels;
 use super::description::check_description;
 use crate::credentials::outbound::{ConnectionUse, Outbound, dispatch};
 use crate::credentials::redaction::Redactor;
-use crate::credentials::signing_keys;
-use crate::credentials::{kinds, sought};
+use crate::credentials::{kinds, signing_keys, sought};
 use crate::error::{Error, Result};
 use crate::requests::authorize;
 use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
-use pyxis_core::actor::Actor;
-use pyxis_core::admin_error::Missing;
 
 /// Maximum length of a description, in bytes.
 const MAX_DESCRIPTION: usize = 2000;

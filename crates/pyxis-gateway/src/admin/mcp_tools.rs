@@ -5,10 +5,9 @@ use pyxis_core::admin_error::Missing;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::Store;
 use pyxis_store::audit::AuditedStore;
 use pyxis_store::mcp_tools::{self, McpToolRow, ToolMode};
-use pyxis_store::policies;
+use pyxis_store::{Store, policies};
 use serde_json::json;
 
 use super::credentials;

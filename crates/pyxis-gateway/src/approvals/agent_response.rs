@@ -1,10 +1,5 @@
 //! Responses to agents about a transaction: the 202, the poll response, the withdrawal.
 
-use crate::config::Config;
-use crate::runtime::resolve::ConfigCache;
-use pyxis_core::clock::UnixMillis;
-use pyxis_store::Store;
-use pyxis_store::cipher::Keyring;
 use std::time::Duration;
 
 use axum::extract::State as Extract;
@@ -15,13 +10,15 @@ use http::header::{CACHE_CONTROL, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Method;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::{self, ApprovalRow};
-use pyxis_store::undelivered;
+use pyxis_store::cipher::Keyring;
+use pyxis_store::{Store, undelivered};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
@@ -29,12 +26,13 @@ use utoipa::{IntoParams, ToSchema};
 use super::decide::is_settled;
 use super::expire;
 use super::failure::ForwardFailure;
+use crate::config::Config;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::problems::AlreadyDecided;
 use crate::requests::caller::CallerKey;
 use crate::requests::control::MAX_WAIT;
-use crate::runtime::resolve::ResolvedAgent;
+use crate::runtime::resolve::{ConfigCache, ResolvedAgent};
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
 use crate::values;

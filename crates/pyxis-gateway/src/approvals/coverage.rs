@@ -1,11 +1,11 @@
 //! Recent requests that a grant would have covered, as a summary for anyone about to open one.
 
-use pyxis_store::Store;
 use std::collections::{BTreeMap, HashMap};
 
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::target::Target;
+use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditFilter};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -9,11 +9,10 @@ use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::grant;
 use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId};
-use pyxis_core::metric;
 use pyxis_core::policy::{Method, Policy};
 use pyxis_core::target::Target;
+use pyxis_core::{grant, metric};
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::grants::{self, NewGrant};
@@ -267,7 +266,7 @@ impl DecisionContext<'_> {
         if !denied {
             return Err(Error::AlreadyDecided(ApprovalState::Expired));
         }
-        announce::denied(&self.state.outbox(), self.state.now(), tx, row, email).await?;
+        announce::denied(&self.state.outbox, self.state.now(), tx, row, email).await?;
         let decided = DecisionOutcome {
             state: ApprovalState::Denied,
             approvals: self.count(tx).await?,

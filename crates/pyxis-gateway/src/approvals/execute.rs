@@ -4,7 +4,8 @@
 //! `sending` behind. Recovery turns that into `outcome_unknown`: the request may have been executed, so no one sends it
 //! again.
 
-use crate::config::Config;
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
@@ -14,19 +15,17 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::policy::{Method, PolicyVerdict};
 use pyxis_core::target::Target;
-use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, Finish};
 use pyxis_store::cipher::Keyring;
-use pyxis_store::{StoreEvent, agents, audit, credentials, generations, policies, workspaces};
-use std::time::Duration;
+use pyxis_store::{Store, StoreEvent, agents, audit, credentials, generations, policies, workspaces};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure;
 use super::pause::request_digest;
+use crate::config::Config;
 use crate::credentials::mcp_servers::{self, Asker};
 use crate::credentials::outbound::{ConnectionUse, Outbound, UpstreamResponse};
-use crate::credentials::records;
-use crate::credentials::signing;
+use crate::credentials::{records, signing};
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::notifications::announce;
@@ -367,14 +366,8 @@ async fn store_end(
     let mut tx = state.store.begin().await?;
     if approvals::finish(&mut tx, workspace, txn, state.node, end).await? {
         audit::append_in(&mut tx, &state.audit_keys, records).await?;
-        announce::sent(
-            &state.outbox(),
-            state.now(),
-            &mut tx,
-            row,
-            end.status.filter(|_| end.error.is_none()),
-        )
-        .await?;
+        announce::sent(&state.outbox, state.now(), &mut tx, row, end.status.filter(|_| end.error.is_none()))
+            .await?;
         tx.notify(StoreEvent::Approval { workspace, txn });
         tx.commit().await?;
     }

@@ -70,7 +70,7 @@ pub(crate) async fn record_end(
     record.actor = ActorId::System;
     record.txn_id = Some(txn);
     if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
-        announce::expired(&state.outbox(), state.now(), tx, &row).await?;
+        announce::expired(&state.outbox, state.now(), tx, &row).await?;
         record.credential = Some(row.credential_name);
         record.method = Some(row.method);
         record.host = Some(row.target_host);

@@ -6,8 +6,7 @@ use pyxis_core::entropy::Entropy;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_http::Problem;
 use pyxis_store::approvals;
-use pyxis_store::cipher::Keyring;
-use pyxis_store::cipher::Sealed;
+use pyxis_store::cipher::{Keyring, Sealed};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;

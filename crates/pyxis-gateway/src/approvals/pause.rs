@@ -1,15 +1,14 @@
 //! Seals, stores and announces a request that needs approval. The agent receives a 202.
 
-use crate::config::Config;
 use bytes::Bytes;
 use pyxis_core::approval_mode::Channel;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::digest;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval, Newcomer, NoRoom};
-use pyxis_store::{StoreError, StoreEvent, Tx, audit, undelivered};
+use pyxis_store::{Store, StoreError, StoreEvent, Tx, audit, undelivered};
 
+use crate::config::Config;
 use crate::credentials::outbound::clean_headers;
 use crate::credentials::records;
 use crate::credentials::redaction::{RedactedRequest, Redactor};

@@ -1,7 +1,5 @@
 //! What a chat message says about an approval, whatever the platform.
 
-use crate::config::Config;
-use pyxis_store::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,6 +10,7 @@ use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::policy::Policy;
 use pyxis_core::preview::preview;
+use pyxis_store::Store;
 use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
 use pyxis_store::chat_messages::ChatMessageRow;
 use sha2::{Digest, Sha256};
@@ -22,6 +21,7 @@ use super::payload;
 use crate::approvals::coverage::RecentRequests;
 use crate::approvals::view::{self, ApprovalView};
 use crate::approvals::viewer_status;
+use crate::config::Config;
 use crate::error::Result;
 use crate::identity::voters;
 use crate::notifications::announce::chats::nonce;

@@ -1,13 +1,12 @@
 //! Examination of the configured chats, so that one that the bot was removed from is reported before a message is
 //! refused there. Every node examines them once a minute, and when a platform says that something changed.
 
-use pyxis_store::Store;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use pyxis_core::chat::ChatPlatform;
-use pyxis_store::chat_messages;
+use pyxis_store::{Store, chat_messages};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 

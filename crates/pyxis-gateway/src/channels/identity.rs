@@ -6,11 +6,10 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::chat_identities::{self, ChatIdentityRow};
 use pyxis_store::chat_messages::ChatMessageRow;
-use pyxis_store::users;
+use pyxis_store::{Store, users};
 use serde_json::json;
 
 use super::{approval_message, code_hash};

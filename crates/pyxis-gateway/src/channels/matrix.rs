@@ -9,7 +9,6 @@ mod room;
 mod settings;
 mod updates;
 
-use crate::config::Config;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -20,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::approval_message::{ApprovalMessage, DecideIn};
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage, no_routes};
+use crate::config::Config;
 use crate::error::Result;
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;

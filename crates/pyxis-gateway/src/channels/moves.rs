@@ -1,22 +1,20 @@
 //! Chats that become others: a Telegram group that became a supergroup, a Matrix room that was upgraded. Every setting
 //! that names the one then names the other, and what still asks is posted there.
 
-use pyxis_core::clock::UnixMillis;
-use pyxis_store::Store;
-use pyxis_store::audit::AuditedStore;
 use std::collections::BTreeSet;
 
+use pyxis_core::actor::{Actor, ActorId};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::policy::Policy;
-use pyxis_store::chat_messages;
-use pyxis_store::{chat_identities, credentials, policies, workspaces};
+use pyxis_store::audit::AuditedStore;
+use pyxis_store::{Store, chat_identities, chat_messages, credentials, policies, workspaces};
 use serde_json::json;
 
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
-use pyxis_core::actor::{Actor, ActorId};
 
 /// Every chat of a platform that a workspace or a policy names, with the workspace.
 pub(crate) async fn configured(
@@ -59,7 +57,7 @@ async fn follow_in(
     to: &str,
 ) -> Result<bool> {
     let actor = Actor { workspace, id: ActorId::System, name: platform.as_str().to_owned() };
-    let (mut change, now) = (audited.begin(&actor).await?, now);
+    let mut change = audited.begin(&actor).await?;
     let default = chat_identities::default_chat(&mut change.tx, workspace, platform).await?;
     let default = default.as_deref() == Some(from);
     if default {

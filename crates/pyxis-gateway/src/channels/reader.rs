@@ -1,11 +1,10 @@
 //! What the readers of all platforms have in common: one node reads, and trouble is waited out.
 
-use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::NodeId;
-use pyxis_store::Store;
 use std::time::Duration;
 
-use pyxis_store::leases;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::NodeId;
+use pyxis_store::{Store, leases};
 
 use super::platform::DeliveryError;
 use crate::error::Result;
@@ -39,8 +38,7 @@ pub(super) async fn is_ours(
     lease: &'static str,
     hold: Duration,
 ) -> Result<bool> {
-    let (now, until) = (now, now.plus(hold));
-    let ours = leases::acquire(store, lease, node, now, until).await?;
+    let ours = leases::acquire(store, lease, node, now, now.plus(hold)).await?;
     if !ours {
         tokio::time::sleep(WAIT).await;
     }

@@ -8,7 +8,6 @@ mod me;
 mod settings;
 mod updates;
 
-use crate::config::Config;
 use std::sync::Arc;
 
 use axum::Router;
@@ -22,6 +21,7 @@ use serde_json::{Value, json};
 use super::approval_message::{ApprovalMessage, DecideIn};
 use super::moves;
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage};
+use crate::config::Config;
 use crate::error::Result;
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;

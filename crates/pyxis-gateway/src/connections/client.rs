@@ -1,6 +1,5 @@
 //! The OAuth client of a request: registered here, or described by a document.
 
-use crate::runtime::client_documents::ClientDocuments;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::redirect_uri::RedirectUri;
 use pyxis_store::StoreError;
@@ -9,6 +8,7 @@ use pyxis_store::connections::clients::{self, RegisteredClientRow};
 use super::client_document;
 use super::client_refusal::ClientRefusal;
 use crate::error::{Error, Result};
+use crate::runtime::client_documents::ClientDocuments;
 use crate::runtime::state::State;
 
 /// A known client.

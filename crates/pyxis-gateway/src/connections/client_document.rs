@@ -1,11 +1,10 @@
 //! Client ID Metadata Documents: the client's id is the https URL of a document that describes it.
 
-use crate::runtime::client_documents::ClientDocuments;
-use pyxis_core::clock::UnixMillis;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::redirect_uri::RedirectUri;
 use pyxis_core::target::Target;
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use url::Url;
 
 use super::client_refusal::{ClientRefusal, program_name};
 use crate::requests::authorize;
-use crate::runtime::client_documents::ClientDocument;
+use crate::runtime::client_documents::{ClientDocument, ClientDocuments};
 
 /// Largest document, in bytes.
 const MAX_DOCUMENT: usize = 16 * 1024;

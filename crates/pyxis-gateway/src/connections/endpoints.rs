@@ -1,6 +1,5 @@
 //! Routes of the authorization server. They are described by their RFCs and by the metadata, not by `/openapi.json`.
 
-use crate::config::Config;
 use axum::extract::{DefaultBodyLimit, Request, State as Extract};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -12,13 +11,13 @@ use pyxis_core::window;
 use pyxis_http::client_ip::{Peer, client_ip, limit_key};
 use pyxis_http::problem::kinds;
 use pyxis_http::{Problem, cors};
-use pyxis_store::Store;
-use pyxis_store::anonymous_limits;
+use pyxis_store::{Store, anonymous_limits};
 use serde_json::Value;
 
 use super::protocol_error::{OauthError, OauthErrorCode};
 use super::token_form::TokenForm;
 use super::{client_authentication, metadata, registration, request_body, tokens};
+use crate::config::Config;
 use crate::runtime::state::State;
 
 /// Requests to the token and revocation endpoints from one address in a minute.

@@ -2,16 +2,15 @@
 //! bounded by address, in total, and in time. A new registration is never refused because of the others: the oldest
 //! that nobody connected makes room.
 
-use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::Entropy;
-use pyxis_store::Store;
 use std::time::Duration;
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::Entropy;
 use pyxis_core::redirect_uri::RedirectUri;
 use pyxis_core::secret::SecretString;
 use pyxis_core::{entropy, hex, window};
-use pyxis_store::anonymous_limits;
 use pyxis_store::connections::clients::{self, RegisteredClientRow};
+use pyxis_store::{Store, anonymous_limits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

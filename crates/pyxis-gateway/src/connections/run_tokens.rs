@@ -3,19 +3,18 @@
 //! Such a token is good for the requests of a run and nowhere else: its prefix is part of what is hashed, and only
 //! [`agent_of`] accepts it.
 
-use pyxis_core::clock::UnixMillis;
-use pyxis_store::Store;
 use std::time::Duration;
 
 use http::request::Parts;
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, ConnectionId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::{entropy, hex};
-use pyxis_store::agents;
 use pyxis_store::connections::tokens::{self, ConnectionTokenRow, TokenHolder};
 use pyxis_store::connections::{self, AgentConnectionRow};
+use pyxis_store::{Store, agents};
 use serde_json::json;
 
 use crate::error::{Error, Result};

@@ -1,8 +1,5 @@
 //! The token and revocation endpoints: codes and refresh tokens become tokens, once (RFC 6749, RFC 7009).
 
-use pyxis_core::entropy::Entropy;
-use pyxis_store::Store;
-use pyxis_store::audit::AuditedStore;
 use std::time::Duration;
 
 use base64::Engine;
@@ -11,15 +8,16 @@ use pyxis_core::actor::{Actor, ActorId};
 use pyxis_core::approval_mode::Role;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::Entropy;
 use pyxis_core::id::{ConnectionId, WorkspaceId};
 use pyxis_core::redirect_uri::RedirectUri;
 use pyxis_core::secret::SecretString;
 use pyxis_core::{entropy, hex};
-use pyxis_store::audit::Change;
+use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::connections::codes::{self, AuthorizationCodeRow};
 use pyxis_store::connections::tokens::{self, ConnectionTokenRow};
 use pyxis_store::connections::{self, AgentConnectionRow, clients};
-use pyxis_store::{StoreError, Tx, agents, users};
+use pyxis_store::{Store, StoreError, Tx, agents, users};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -8,23 +8,22 @@ mod exchange;
 pub mod message;
 mod wire_id;
 
-use crate::runtime::mcp_cache::McpCache;
-use pyxis_core::clock::UnixMillis;
-use pyxis_store::Store;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::actor::ActorId;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::PolicyVerdict;
 use pyxis_core::target::Target;
+use pyxis_store::Store;
 use pyxis_store::mcp_tools::{self, McpToolRow};
 
 use self::exchange::Exchange;
 use super::outbound::{self, Outbound, UpstreamResponse};
 use crate::error::{Error, Result};
 use crate::requests::authorize;
-use crate::runtime::mcp_cache::{CachedServer, ServerSession, ServerTools};
+use crate::runtime::mcp_cache::{CachedServer, McpCache, ServerSession, ServerTools};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 

@@ -1,6 +1,5 @@
 //! Audit records of the data path, built in one place.
 
-use crate::config::Config;
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
@@ -11,6 +10,7 @@ use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::{AuditRecord, AuditRow};
 use serde::Serialize;
 
+use crate::config::Config;
 use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::Error;
 use crate::requests::authorize::{AllowedBy, Matched};

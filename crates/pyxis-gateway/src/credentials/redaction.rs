@@ -3,8 +3,6 @@
 //! An agent that knows a secret, or was given one, can put it into a request that waits. What is sent stays as
 //! it was asked for; what people, chats, webhook endpoints and the audit trail get of it does not show it.
 
-use pyxis_store::Store;
-use pyxis_store::cipher::Keyring;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -13,10 +11,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_scrub::Needles;
-use pyxis_store::credentials;
+use pyxis_store::cipher::Keyring;
+use pyxis_store::{Store, credentials};
 
-use crate::credentials::tokens;
-use crate::credentials::{kinds, outbound};
+use crate::credentials::{kinds, outbound, tokens};
 use crate::error::Result;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;

@@ -1,6 +1,5 @@
 //! One request to a token endpoint (RFC 6749, sections 3.2 and 5).
 
-use crate::config::Config;
 use std::fmt;
 use std::time::Duration;
 
@@ -10,13 +9,14 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use pyxis_core::auth::{ClientAuth, Connected, TokenSource};
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use serde::Deserialize;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::requests::authorize;
 use crate::runtime::secret_value::SecretValue;
@@ -169,12 +169,13 @@ pub(crate) fn form_encoded(value: &str) -> PercentEncode<'_> {
 pub(crate) struct TokenClient<'a> {
     pub(crate) config: &'a Config,
     pub(crate) net: &'a pyxis_net::Client,
-    pub(crate) now: UnixMillis,
+    /// Read before and after the request, which may take long.
+    pub(crate) clock: &'a dyn Clock,
 }
 
 impl<'a> TokenClient<'a> {
     pub(crate) fn from_state(state: &'a State) -> Self {
-        Self { config: &state.config, net: &state.net, now: state.now() }
+        Self { config: &state.config, net: &state.net, clock: &*state.clock }
     }
 }
 
@@ -268,7 +269,7 @@ pub(crate) async fn send(
     url: &str,
     mut request: Request<pyxis_net::Body>,
 ) -> Result<GrantedToken, TokenError> {
-    let TokenClient { config, net, now } = client;
+    let TokenClient { config, net, clock } = client;
     let target = Target::parse(url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     net.check(&authorize::host_port(&target)).await.map_err(Error::from)?;
     *request.method_mut() = Method::POST;
@@ -281,7 +282,7 @@ pub(crate) async fn send(
     };
     let answer = net.fresh().send(request, config.forward_timeout).await.map_err(unreachable)?;
     let status = answer.status();
-    let ahead = clock_ahead(answer.headers(), now);
+    let ahead = clock_ahead(answer.headers(), clock.now());
     let body = pyxis_net::body::IdleTimeout::new(answer.into_body(), config.forward_timeout);
     let bytes =
         Zeroizing::new(pyxis_net::body::read_capped(body, MAX_ANSWER).await.map_err(unreachable)?.to_vec());

@@ -6,31 +6,27 @@
 
 pub mod connect;
 
-use crate::config::Config;
-use crate::runtime::token_cache::TokenCache;
-use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::Entropy;
-use pyxis_store::Store;
-use pyxis_store::cipher::Keyring;
 use std::time::Duration;
 
 use pyxis_core::auth::Auth;
-use pyxis_core::hex;
-use pyxis_core::metric;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretString;
-use pyxis_store::cipher::Sealed;
+use pyxis_core::{hex, metric};
+use pyxis_store::cipher::{Keyring, Sealed};
 use pyxis_store::credentials::{self, CredentialRow};
-use pyxis_store::leases;
 use pyxis_store::oauth_tokens::{self, TokenRow};
+use pyxis_store::{Store, leases};
 use zeroize::Zeroizing;
 
 use super::kinds;
 use super::token_endpoint::{GrantedToken, TokenError};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
-use crate::runtime::token_cache::Fresh;
+use crate::runtime::token_cache::{Fresh, TokenCache};
 
 /// How long a token is used where its provider does not say.
 const DEFAULT_LIFE: Duration = Duration::from_hours(1);
@@ -153,7 +149,7 @@ pub(crate) async fn rejected(
     // The holder of the lock is about to have another token.
     let Ok(mut held) = token_cache.slot(credential.row.id).try_lock_owned() else { return };
     let Some(fresh) = held.take_if(|fresh| fresh.token.matches(token.expose().as_bytes())) else { return };
-    let (row, now) = (&credential.row, now);
+    let row = &credential.row;
     let ended = oauth_tokens::end(store, row.workspace_id, row.id, (fresh.version, fresh.expires_at), now);
     if let Err(error) = ended.await {
         tracing::warn!(%error, credential = %row.id, "cannot remove a rejected access token");

@@ -1,13 +1,12 @@
 //! Tools of MCP servers that an agent may use: their list, and the target of a call.
 
-use pyxis_store::Store;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use pyxis_core::actor::ActorId;
 use pyxis_core::mcp_tool;
 use pyxis_store::mcp_tools::{self, ToolMode};
-use pyxis_store::{agents, credentials};
+use pyxis_store::{Store, agents, credentials};
 use serde_json::Value;
 
 pub use crate::credentials::mcp_servers::message;

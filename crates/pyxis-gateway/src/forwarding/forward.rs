@@ -8,8 +8,6 @@
 pub mod base_url_proxy;
 mod websocket;
 
-use crate::config::Config;
-use crate::runtime::resolve::ConfigCache;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -27,6 +25,7 @@ use tokio::time::Instant;
 
 use super::entry_points;
 use crate::approvals::{agent_response, delivery, pause};
+use crate::config::Config;
 use crate::credentials::mcp_servers::{self, Asker};
 use crate::credentials::outbound::{ConnectionUse, Outbound, UpstreamResponse, clean_headers, relay};
 use crate::credentials::outcome::{AuditSpan, OutcomeBody};
@@ -40,7 +39,7 @@ use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
 use crate::requests::{body, content, handshake, idempotency, limits};
-use crate::runtime::resolve::ResolvedAgent;
+use crate::runtime::resolve::{ConfigCache, ResolvedAgent};
 use crate::runtime::state::State;
 
 /// Maximum announced length up to which responses are buffered, so that the agent receives a length.

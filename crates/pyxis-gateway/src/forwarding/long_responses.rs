@@ -3,17 +3,16 @@
 //! The response to an approved request is stored with its approval. Others are kept here: sealed to the agent, few per
 //! agent, for minutes.
 
-use pyxis_core::clock::UnixMillis;
-use pyxis_store::Store;
-use pyxis_store::cipher::Keyring;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ResponseId, TxnId};
-use pyxis_store::approvals;
+use pyxis_store::cipher::Keyring;
 use pyxis_store::kept_responses::{self, NewKeptResponse};
+use pyxis_store::{Store, approvals};
 
 use super::entry_points::AgentIdentity;
 use crate::approvals::agent_response;

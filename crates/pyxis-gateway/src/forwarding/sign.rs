@@ -14,12 +14,11 @@ use crate::approvals::{agent_response, pause};
 use crate::credentials::signing::{JSON, read, signing_key};
 use crate::error::{Error, Result};
 use crate::requests::authorize::Matched;
-use crate::requests::body;
 use crate::requests::caller::CallerKey;
 use crate::requests::control::Control;
 use crate::requests::idempotency::{self, Claimed, IdempotencyOutcome};
-use crate::requests::limits;
 use crate::requests::validated_request::ValidatedRequest;
+use crate::requests::{body, limits};
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
 

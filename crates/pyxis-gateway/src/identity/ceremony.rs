@@ -6,8 +6,6 @@
 
 mod client_data;
 
-use crate::config::Config;
-use pyxis_store::audit::Appender;
 use std::time::Duration;
 
 use base64::Engine;
@@ -17,6 +15,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::{CeremonyId, UserId};
+use pyxis_store::audit::Appender;
 use pyxis_store::ceremonies::{self, CeremonyRow, Purpose};
 use pyxis_store::passkeys::{self, PasskeyRow};
 use pyxis_store::users::{self, UserRow};
@@ -28,6 +27,7 @@ use webauthn_rs::prelude::{
     DiscoverableAuthentication, Passkey, PublicKeyCredential, Webauthn, WebauthnBuilder, WebauthnError,
 };
 
+use crate::config::Config;
 use crate::error::{BoxError, Error, Result};
 use crate::identity::ceremony::client_data::Credential;
 use crate::runtime::state::State;

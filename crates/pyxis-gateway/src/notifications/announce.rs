@@ -30,7 +30,7 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
         expires_at: row.expires_at,
         channel: row.channel,
     });
-    emit(&state.outbox(), state.now(), tx, row.workspace_id, &payload).await?;
+    emit(&state.outbox, state.now(), tx, row.workspace_id, &payload).await?;
     chats::announce(&state.keyring, &*state.entropy, state.now(), tx, row).await?;
     browsers::announce(state.now(), tx, row).await
 }

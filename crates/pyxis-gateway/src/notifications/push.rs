@@ -7,40 +7,38 @@ pub mod contact;
 mod encrypt;
 mod vapid;
 
-use crate::config::Config;
-use pyxis_core::entropy::Entropy;
-use pyxis_core::metric;
-use pyxis_net::Client;
-use pyxis_store::Store;
-use pyxis_store::cipher::Keyring;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
+use encrypt::{Recipient, SALT, encrypt};
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use hyper::body::Incoming;
 use p256::{PublicKey, SecretKey};
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::brand::SECURED_BY;
-use pyxis_core::entropy;
+use pyxis_core::entropy::Entropy;
 use pyxis_core::id::UserId;
 use pyxis_core::secret::SecretBytes;
-use pyxis_net::HostPort;
+use pyxis_core::{entropy, metric};
 use pyxis_net::body::read_capped;
+use pyxis_net::{Client, HostPort};
+use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::cipher::Keyring;
 use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::identity::voters::eligible_among;
 use crate::notifications::brand;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
 use crate::runtime::work::Stop;
-use encrypt::{Recipient, SALT, encrypt};
 
 const TTL: HeaderName = HeaderName::from_static("ttl");
 const URGENCY: HeaderName = HeaderName::from_static("urgency");

@@ -1,11 +1,11 @@
 //! Bodies that must be known as a whole before a request is decided or stored.
 
-use crate::config::Config;
-use crate::runtime::held_bodies::HeldBodies;
 use axum::body::Body;
 use bytes::Bytes;
 
+use crate::config::Config;
 use crate::error::Result;
+use crate::runtime::held_bodies::HeldBodies;
 
 /// Reads a body, up to the size of a pending request.
 pub(crate) async fn read(config: &Config, held_bodies: &HeldBodies, body: Body) -> Result<Bytes> {

@@ -1,8 +1,6 @@
 //! The part of authorization that reads the body: content rules and named methods
 //! (`docs/reference/policy.md#content-rules`).
 
-use crate::config::Config;
-use crate::runtime::held_bodies::HeldBodies;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -15,10 +13,12 @@ use pyxis_core::policy::{
 use pyxis_core::target::Target;
 use pyxis_http::body::announces_more_than;
 
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::requests::authorize::{self, Authorization, Matched};
 use crate::requests::body::peek;
 use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::held_bodies::HeldBodies;
 use crate::runtime::resolve::ResolvedCredential;
 
 /// Content of a request with these headers and this body.

@@ -4,9 +4,6 @@
 //! is released. A paused request's key points to its transaction, and a sent request's key keeps the response. A
 //! request that was sent without a response stays unknown and is never sent again.
 
-use pyxis_core::clock::UnixMillis;
-use pyxis_store::Store;
-use pyxis_store::cipher::Keyring;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,13 +12,15 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http_body_util::BodyExt;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, Newcomer};
+use pyxis_store::cipher::Keyring;
 use pyxis_store::idempotency::{KeyState, NewKey};
-use pyxis_store::{Executor, idempotency};
+use pyxis_store::{Executor, Store, idempotency};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;

@@ -1,12 +1,11 @@
 //! The agent's hourly limit (`docs/reference/behavior/proxy.md#rate-limit`): exact, in fixed windows that start on
 //! the hour.
 
-use pyxis_core::clock::UnixMillis;
-use pyxis_store::Store;
 use std::time::Duration;
 
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::{metric, window};
-use pyxis_store::limits;
+use pyxis_store::{Store, limits};
 
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedAgent;

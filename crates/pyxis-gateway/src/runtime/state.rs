@@ -66,6 +66,8 @@ pub struct Inner {
     pub audit_keys: AuditKeys,
     /// For changes by managers.
     pub audited: AuditedStore,
+    /// For webhook events that commit with a state change.
+    pub(crate) outbox: Outbox,
     /// HTTP client for all outbound requests.
     pub net: pyxis_net::Client,
     /// HTTP client for the operator's own sidecars.
@@ -97,16 +99,12 @@ pub struct Inner {
 }
 
 impl State {
-    /// Outbox of webhook events.
-    pub(crate) fn outbox(&self) -> Outbox {
-        Outbox::new(self.keyring.clone(), Arc::clone(&self.entropy))
-    }
-
     /// Assembles the state. Nothing runs before [`crate::workers::start`].
     pub fn new(parts: Parts) -> Self {
         let Parts { store, keyring, audit, audit_keys, net, clock, entropy, node, config } = parts;
         Self(Arc::new(Inner {
             audited: AuditedStore::new(store.clone(), audit_keys.clone(), Arc::clone(&clock)),
+            outbox: Outbox::new(keyring.clone(), Arc::clone(&entropy)),
             store,
             keyring,
             audit,

@@ -1,10 +1,11 @@
 //! Whether the bot can work in a room, before anybody waits for a message there.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use pyxis_core::chat::ChatPlatform;
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::HashMap;
-use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{Bot, api};

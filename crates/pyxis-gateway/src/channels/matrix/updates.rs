@@ -1,10 +1,10 @@
 //! What people do: reactions, and messages that link an account.
 
-use pyxis_core::chat::ChatPlatform;
-use pyxis_store::Store;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::Store;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::{Value, json};
 use tokio::time::Instant;

@@ -1,6 +1,5 @@
 //! What people do: buttons, and messages that link an account.
 
-use crate::config::Config;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use super::api::{BotUpdate, Callback, Incoming};
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::platform::DeliveryError;
 use crate::channels::{moves, reader};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::notifications::announce::chats::nonce_hash;
 use crate::runtime::state::State;

@@ -29,7 +29,7 @@ async fn installation(
     app: &GithubApp,
     secret: &SecretValue,
 ) -> Result<GrantedToken, TokenError> {
-    let now = client.now.seconds();
+    let now = client.clock.now().seconds();
     let claims = json!({ "iat": now - DRIFT, "exp": now + LIFE, "iss": app.app_id });
     let jwt = sign(&key(JwtAlgorithm::Rs256, secret)?, &claims, None)?;
     let bearer = Zeroizing::new(format!("Bearer {}", &*jwt));

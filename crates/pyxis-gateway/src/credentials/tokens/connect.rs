@@ -1,19 +1,18 @@
 //! A person connects an account: the authorization code flow with PKCE (RFC 6749, section 4.1; RFC 7636).
 
-use crate::config::Config;
-use pyxis_core::entropy::Entropy;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pyxis_core::actor::Actor;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::{Auth, Connected};
-use pyxis_core::entropy;
-use pyxis_core::hex;
+use pyxis_core::entropy::Entropy;
 use pyxis_core::id::UserId;
 use pyxis_core::target::Target;
+use pyxis_core::{entropy, hex};
 use pyxis_store::credentials::{self, CredentialRow};
 use pyxis_store::oauth_tokens::{self, ConnectionRow};
 use pyxis_store::{Store, grants};
@@ -21,12 +20,12 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{StoredGrant, TokenRequest};
+use crate::config::Config;
 use crate::credentials::token_endpoint::{self, GrantedToken, TokenClient, form_encoded};
 use crate::error::{Error, Result};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
-use pyxis_core::actor::Actor;
 
 /// How long a person may take at the provider.
 const WINDOW: Duration = Duration::from_mins(10);
@@ -185,14 +184,8 @@ async fn store_grant(
     let mut change = state.audited.begin(actor).await?;
     let raised = credentials::raise_version(&mut change.tx, workspace, id, subject.row.version, now).await?;
     subject.row.version = raised.ok_or(CHANGED)?;
-    let (stored, _) = super::to_store(
-        &state.keyring,
-        &*state.entropy,
-        state.now(),
-        &subject,
-        granted,
-        StoredGrant::default(),
-    );
+    let (stored, _) =
+        super::to_store(&state.keyring, &*state.entropy, now, &subject, granted, StoredGrant::default());
     oauth_tokens::put(&mut change.tx, &stored).await?;
     grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
     let mut detail = json!({ "renewable": renewable, "version": subject.row.version });

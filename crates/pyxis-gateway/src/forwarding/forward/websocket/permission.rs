@@ -1,6 +1,5 @@
 //! Permission of an open WebSocket, checked again whenever the configuration changes.
 
-use crate::runtime::resolve::ConfigCache;
 use http::HeaderMap;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::{Method, PolicyVerdict};
@@ -9,11 +8,10 @@ use pyxis_store::Store;
 
 use crate::connections::run_tokens;
 use crate::error::{Error, Result};
-use crate::requests::authorize;
 use crate::requests::caller::CallerKey;
-use crate::requests::content;
 use crate::requests::validated_request::ValidatedRequest;
-use crate::runtime::resolve::ResolvedCredential;
+use crate::requests::{authorize, content};
+use crate::runtime::resolve::{ConfigCache, ResolvedCredential};
 
 /// The request that opened a WebSocket, as far as its permission depends on it.
 pub(super) struct Permission {
