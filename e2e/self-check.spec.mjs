@@ -24,6 +24,9 @@ async function prepare() {
   await manage("POST", "/admin/api-keys", {
     name: "self-check", kind: "publishable", scorer_id: scorer, origins: [world.server.base], stamps_tier: 3,
   });
+  const { platforms } = await (await world.admin("GET", "/admin/catalogue")).json();
+  platforms.find(({ id }) => id === "Lens").url = "https://lens.example/stamp";
+  await manage("PUT", "/admin/catalogue", { platforms });
   await bring(FIRST.address, "Discord", "v1:shared-account");
   await bring(SECOND.address, "Google", "v1:google");
   await bring(SECOND.address, "Discord", "v1:shared-account");
@@ -80,7 +83,8 @@ for (const colorScheme of ["light", "dark"]) {
       await row("What counts", "Google").waitFor();
       await row("What does not count, and why", "Another address verified the same account first.").waitFor();
       await row("What does not count, and why", "This score does not use this Stamp.").waitFor();
-      await row("What would help", "Lens").waitFor();
+      const link = row("What would help", "Lens").getByRole("link", { name: "Get it at Lens" });
+      assert.equal(await link.getAttribute("href"), "https://lens.example/stamp");
       for (const viewport of [undefined, PHONE]) {
         if (viewport) await page.setViewportSize(viewport);
         await isAccessible(page);

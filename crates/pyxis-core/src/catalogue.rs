@@ -23,6 +23,10 @@ pub struct Platform {
     /// Prompt for a person who starts.
     #[serde(rename = "connectMessage")]
     pub connect_message: String,
+    /// Page where its Stamps are issued, an https URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub url: Option<String>,
     /// Its Stamps, by kind.
     pub groups: Vec<Group>,
 }

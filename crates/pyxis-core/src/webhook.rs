@@ -11,7 +11,7 @@ use crate::approval_mode::{ApprovalState, Channel, wire_enum};
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
 use crate::hex;
-use crate::id::{ScorerId, TxnId};
+use crate::id::{ScoreReviewId, ScorerId, TxnId};
 use crate::secret::SecretString;
 
 wire_enum!(
@@ -25,6 +25,10 @@ wire_enum!(
         Expired = "approval.expired",
         /// An address's score in a scorer changed, or crossed the threshold in either direction.
         ScoreChanged = "score.changed",
+        /// A holder asked for a review of a score.
+        ReviewRequested = "review.requested",
+        /// A manager decided a review.
+        ReviewDecided = "review.decided",
     }
 );
 
@@ -196,6 +200,93 @@ impl ScoreChanged {
             computed_at: self.computed_at.to_rfc3339(),
         };
         serde_json::to_vec(&body).expect("text and truth values serialize")
+    }
+}
+
+/// Data of `review.requested` and `review.decided`.
+#[derive(Clone, Copy, Debug)]
+pub struct ReviewEvent<'a> {
+    /// The review.
+    pub review: ScoreReviewId,
+    /// Scorer of the score.
+    pub scorer: ScorerId,
+    /// Address of the holder.
+    pub address: EvmAddress,
+    /// Score at the time of the request.
+    pub score: Decimal,
+    /// Threshold at that time.
+    pub threshold: Decimal,
+    /// The holder's reason.
+    pub reason: &'a str,
+    /// Time of the request.
+    pub created_at: UnixMillis,
+    /// The decision, once there is one.
+    pub decision: Option<ReviewOutcome<'a>>,
+}
+
+/// Decision on a review.
+#[derive(Clone, Copy, Debug)]
+pub struct ReviewOutcome<'a> {
+    /// `granted` or `declined`.
+    pub state: &'a str,
+    /// Reason, which the holder sees.
+    pub answer: &'a str,
+    /// Name of the person who decided.
+    pub by: &'a str,
+    /// Time of the decision.
+    pub at: UnixMillis,
+}
+
+#[derive(Serialize)]
+struct ReviewBody<'a> {
+    event: WebhookEvent,
+    review_id: ScoreReviewId,
+    scorer_id: String,
+    address: String,
+    score: String,
+    threshold: String,
+    reason: &'a str,
+    created_at: String,
+    #[serde(flatten)]
+    decision: Option<ReviewOutcomeBody<'a>>,
+}
+
+#[derive(Serialize)]
+struct ReviewOutcomeBody<'a> {
+    outcome: &'a str,
+    answer: &'a str,
+    decided_by: &'a str,
+    decided_at: String,
+}
+
+impl ReviewEvent<'_> {
+    /// The event's type.
+    pub const fn event(&self) -> WebhookEvent {
+        if self.decision.is_some() { WebhookEvent::ReviewDecided } else { WebhookEvent::ReviewRequested }
+    }
+
+    /// The JSON body, with numbers as decimal text.
+    ///
+    /// # Panics
+    /// Never: text serializes.
+    pub fn to_json(&self) -> Vec<u8> {
+        let body = ReviewBody {
+            event: self.event(),
+            review_id: self.review,
+            scorer_id: self.scorer.to_string(),
+            address: self.address.to_string(),
+            score: self.score.to_string(),
+            threshold: self.threshold.to_string(),
+            reason: self.reason,
+            created_at: self.created_at.to_rfc3339(),
+            decision: self.decision.map(|decision| ReviewOutcomeBody {
+                outcome: decision.state,
+                answer: decision.answer,
+                decided_by: decision.by,
+                decided_at: decision.at.to_rfc3339(),
+            }),
+        };
+        serde_json::to_vec(&body).expect("text serializes")
     }
 }
 
@@ -371,6 +462,34 @@ mod tests {
             String::from_utf8(changed.to_json()).unwrap(),
             format!(
                 r#"{{"event":"score.changed","scorer_id":"7","address":"{address}","previous_score":"21.50000","previous_passing":true,"score":"0.00000","passing":false,"computed_at":"2026-01-01T00:00:00.000Z"}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_review_is_told_when_it_is_asked_for_and_when_it_is_decided() {
+        let asked = ReviewEvent {
+            review: "8c4d2c5e-9f0a-4b6e-8a51-2f1d3c4b5a69".parse().unwrap(),
+            scorer: "7".parse().unwrap(),
+            address: EvmAddress([0xab; 20]),
+            score: "2".parse().unwrap(),
+            threshold: "9".parse().unwrap(),
+            reason: "mine",
+            created_at: UnixMillis(1_767_225_600_000),
+            decision: None,
+        };
+        let address = format!("0x{}", "ab".repeat(20));
+        let rest = format!(
+            r#""review_id":"8c4d2c5e-9f0a-4b6e-8a51-2f1d3c4b5a69","scorer_id":"7","address":"{address}","score":"2.00000","threshold":"9.00000","reason":"mine","created_at":"2026-01-01T00:00:00.000Z""#
+        );
+        let text = |event: ReviewEvent<'_>| String::from_utf8(event.to_json()).unwrap();
+        assert_eq!(text(asked), format!(r#"{{"event":"review.requested",{rest}}}"#));
+        let decision =
+            ReviewOutcome { state: "declined", answer: "no", by: "Ada", at: UnixMillis(1_767_225_601_000) };
+        assert_eq!(
+            text(ReviewEvent { decision: Some(decision), ..asked }),
+            format!(
+                r#"{{"event":"review.decided",{rest},"outcome":"declined","answer":"no","decided_by":"Ada","decided_at":"2026-01-01T00:00:01.000Z"}}"#
             )
         );
     }

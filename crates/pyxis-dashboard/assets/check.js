@@ -139,7 +139,7 @@ function show(check) {
   list("not", check.stamps.filter((stamp) => !counts(stamp)).map(idle), noneIdle);
   const help = (stamp) => {
     const words = [stamp.platform, stamp.how || stamp.description].filter(Boolean).join(": ");
-    return [...named(stamp), element("span", words, "sub")];
+    return [...named(stamp), element("span", words, "sub"), ...(stamp.url ? [link(stamp)] : [])];
   };
   list("help", check.suggestions.map(help), "You have every Stamp that gives points.");
   const change = ({ at, causes }) => [
@@ -151,6 +151,14 @@ function show(check) {
   part("sign-in").hidden = true;
   part("result").hidden = false;
   document.querySelector("#score-title").focus();
+}
+
+/** The page where a Stamp is issued. The server lets only https URLs through. */
+function link({ url, platform, name }) {
+  const anchor = element("a", `Get it at ${platform ?? name}`);
+  anchor.href = url;
+  anchor.rel = "noopener noreferrer";
+  return anchor;
 }
 
 function showReview(review) {

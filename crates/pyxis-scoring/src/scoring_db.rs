@@ -7,11 +7,11 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{DeliveryId, ScorerId, WebhookId, WorkspaceId};
 use pyxis_core::score::{ScoreResult, stored_to_json};
-use pyxis_core::webhook::{ScoreChanged, WebhookEvent};
+use pyxis_core::webhook::{ReviewEvent, ScoreChanged, WebhookEvent};
 use pyxis_store::cipher::Sealed;
 use pyxis_store::erasures::AddressHash;
 use pyxis_store::outbox::{self, Message, Outbox};
-use pyxis_store::{Store, Tx, deliveries, scores};
+use pyxis_store::{Store, StoreError, Tx, deliveries, scores};
 use serde::Deserialize;
 
 use crate::error::Result;
@@ -44,7 +44,21 @@ impl ScoringDb {
         AddressHash::new(self.outbox.keyring(), workspace, address)
     }
 
-    /// The address that a `score.changed` event is about; `None` if its body cannot be read.
+    /// Writes an event about a review for the endpoints that subscribed to it.
+    pub(crate) async fn enqueue_review(
+        &self,
+        tx: &mut Tx,
+        workspace: WorkspaceId,
+        review: &ReviewEvent<'_>,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let endpoints = outbox::wanting(&mut *tx, workspace, review.event()).await?;
+        let body = review.to_json();
+        let message = Message { event: review.event(), txn: None, body: &body };
+        self.outbox.write(tx, workspace, &endpoints, message, now).await
+    }
+
+    /// The address that an event is about; `None` if its body cannot be read.
     pub(crate) fn address_in(
         &self,
         workspace: WorkspaceId,

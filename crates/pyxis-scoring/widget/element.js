@@ -178,11 +178,11 @@ export class PyxisPassport extends Base {
     return translator(languageOf(this).language, this.#messages)(name, values);
   }
 
-  /** A link to get a Stamp: of the page's list, or by its pattern. Only of the web. */
-  #linkOf(stamp, address) {
+  /** A link to get a Stamp: of the page's list, by its pattern, or of the catalogue. Only of the web. */
+  #linkOf(stamp, address, known) {
     const values = { platform: stamp.platform ?? "", stamp: stamp.name, address };
     const pattern = this.#links[stamp.platform] ?? this.getAttribute("issuer-url");
-    if (!pattern) return undefined;
+    if (!pattern) return known;
     const filled = pattern.replace(/\{(platform|stamp|address)\}/g, (_, name) => encodeURIComponent(values[name]));
     const url = tryUrl(filled);
     return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
@@ -205,7 +205,7 @@ export class PyxisPassport extends Base {
       signOut: () => this.signOut(),
       reset: () => this.reset(),
     };
-    const view = new View(t, tag, on, (stamp, address) => this.#linkOf(stamp, address));
+    const view = new View(t, tag, on, (...stamp) => this.#linkOf(...stamp));
     const hadFocus = this.#root.activeElement !== null;
     this.#card.replaceChildren(...this.#content(view).flat(3).filter(Boolean));
     this.#card.setAttribute("aria-busy", String(this.#state.name === "waiting"));

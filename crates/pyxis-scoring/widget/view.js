@@ -121,7 +121,7 @@ class View {
     const missing = info.stamps.filter((stamp) => !has(stamp.name));
     if (record.passing_score || missing.length === 0) return undefined;
     const items = missing.map((stamp) => {
-      const href = this.linkOf(stamp, record.address);
+      const href = this.linkOf(stamp, record.address, info.platforms[stamp.platform]?.url);
       const link = href && h("a", { part: "link", href, target: "_blank", rel: "noopener noreferrer" },
         this.t("get"), h("span", { class: "sr" }, ` ${stamp.name} ${this.t("newTab")}`));
       return this.item(stamp, info, stamp.weight, stamp.description, undefined, link);

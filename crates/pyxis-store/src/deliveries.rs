@@ -295,17 +295,16 @@ pub async fn purge(executor: impl Executor, created_before: UnixMillis) -> Resul
     executor.execute(query.bind(created_before)).await
 }
 
-/// Bodies of an event's deliveries in a workspace, in the order of their ids, after a given one.
+/// Bodies of a workspace's deliveries about addresses, which have no transaction. In the order of their ids, after a
+/// given one.
 pub async fn bodies_after(
     executor: impl Executor,
     workspace: WorkspaceId,
-    event: WebhookEvent,
     after: Option<DeliveryId>,
     limit: u32,
 ) -> Result<Vec<(DeliveryId, Sealed)>, StoreError> {
-    let query = sql("SELECT id, sealed_body FROM deliveries WHERE workspace_id = $1 AND event = $2")
+    let query = sql("SELECT id, sealed_body FROM deliveries WHERE workspace_id = $1 AND txn_id IS NULL")
         .bind(workspace)
-        .bind(event)
         .push_if(" AND id > ?", after)
         .append(" ORDER BY id")
         .limit(limit);

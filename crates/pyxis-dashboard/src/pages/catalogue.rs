@@ -132,6 +132,7 @@ fn form_of(platform: &Platform, before: String) -> PlatformForm {
         description: platform.description.clone(),
         connect_message: platform.connect_message.clone(),
         icon: platform.icon.clone(),
+        url: platform.url.clone().unwrap_or_default(),
         stamps: platform.groups.iter().flat_map(rows).collect(),
         before,
         problems: Problems::default(),
@@ -148,6 +149,7 @@ fn typed(fields: &Fields, id: String) -> PlatformForm {
         description: fields.trimmed("description"),
         connect_message: fields.trimmed("connect_message"),
         icon: fields.trimmed("icon"),
+        url: fields.trimmed("url"),
         stamps: rows.filter(|[_, stamp, _]| !stamp.is_empty()).map(Into::into).collect(),
         before: fields.trimmed("before"),
         problems: Problems::default(),
@@ -179,8 +181,15 @@ fn platform(form: &PlatformForm) -> Result<Platform, Problems> {
         return Err(problems);
     }
     let icon = if form.icon.is_empty() { icon::path(&form.id) } else { form.icon.clone() };
-    let (id, name, description) = (form.id.clone(), form.name.clone(), form.description.clone());
-    Ok(Platform { id, icon, name, description, connect_message: form.connect_message.clone(), groups })
+    Ok(Platform {
+        id: form.id.clone(),
+        icon,
+        name: form.name.clone(),
+        description: form.description.clone(),
+        connect_message: form.connect_message.clone(),
+        url: Some(form.url.clone()).filter(|url| !url.is_empty()),
+        groups,
+    })
 }
 
 pub(crate) async fn add(
@@ -253,6 +262,7 @@ fn field(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("id") => "id",
         Some("icon") => "icon",
+        Some("url") => "url",
         Some("description") => "description",
         Some("connectMessage") => "connect_message",
         _ => "name",

@@ -27,6 +27,7 @@ fn row(stamp: WeighedStamp) -> WeighedRow {
         name: stamp.name.to_string(),
         description: stamp.description,
         platform: stamp.platform,
+        url: stamp.url,
         points: text::plain(stamp.weight),
     }
 }

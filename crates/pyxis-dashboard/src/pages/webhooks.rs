@@ -117,6 +117,8 @@ fn choices(chosen: impl Fn(WebhookEvent) -> bool) -> Vec<Choice> {
         WebhookEvent::Decided => "a person approved or denied it",
         WebhookEvent::Expired => "no one decided in time, or the agent withdrew the request",
         WebhookEvent::ScoreChanged => "the score of an address changed in a scorer",
+        WebhookEvent::ReviewRequested => "a holder asked for a review of a score",
+        WebhookEvent::ReviewDecided => "a manager decided a review",
     };
     let choice = |event: &WebhookEvent| Choice {
         value: event.as_str().to_owned(),

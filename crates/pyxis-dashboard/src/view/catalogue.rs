@@ -45,7 +45,7 @@ pub struct PlatformLine {
     pub groups: Vec<(String, Vec<String>)>,
 }
 
-/// The form of a platform. Fields: `id` (only for a new one), `name`, `description`, `connect_message`, `icon`.
+/// The form of a platform. Fields: `id` (only for a new one), `name`, `description`, `connect_message`, `icon`, `url`.
 /// For each Stamp `group`, `stamp` and `says`, repeated in threes; three with an empty `stamp` are skipped. The
 /// hidden field `before` is a fingerprint of the catalogue that the draft is based on.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +58,8 @@ pub struct PlatformForm {
     pub connect_message: String,
     /// Path or URL of an image.
     pub icon: String,
+    /// Page where its Stamps are issued; may be empty.
+    pub url: String,
     /// Group, name and description of each Stamp.
     pub stamps: Vec<(String, String, String)>,
     /// Fingerprint of the catalogue that the draft is based on.

@@ -24,6 +24,8 @@ pub struct WeighedRow {
     pub description: String,
     /// Name of its platform.
     pub platform: Option<String>,
+    /// Page where it is issued.
+    pub url: Option<String>,
     /// Points that it adds.
     pub points: String,
 }

@@ -32,6 +32,8 @@ struct PlatformInput {
     name: String,
     description: String,
     connect_message: String,
+    /// Page where its Stamps are issued, an https URL.
+    url: Option<String>,
     groups: Vec<GroupInput>,
 }
 
@@ -66,9 +68,9 @@ pub(super) struct CatalogueResponse {
 
 impl From<PlatformInput> for Platform {
     fn from(input: PlatformInput) -> Self {
-        let PlatformInput { id, icon, name, description, connect_message, groups } = input;
+        let PlatformInput { id, icon, name, description, connect_message, url, groups } = input;
         let groups = groups.into_iter().map(Group::from).collect();
-        Self { id, icon, name, description, connect_message, groups }
+        Self { id, icon, name, description, connect_message, url, groups }
     }
 }
 

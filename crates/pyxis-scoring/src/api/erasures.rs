@@ -73,7 +73,7 @@ fn read(text: &str) -> Result<EvmAddress, Error> {
 
 /// Erase an address.
 ///
-/// Removes its Stamps, scores, score history, claims that ended and queued `score.changed` events; for managers of the
+/// Removes its Stamps, scores, score history, claims that ended and queued webhook events; for managers of the
 /// first workspace also its wallet activity. Active claims stay under a keyed hash, so that another address cannot use
 /// the same account. There is no undo. A later import of the address starts fresh.
 #[utoipa::path(

@@ -133,6 +133,10 @@ struct SuggestedStamp {
     platform: Option<String>,
     /// Prompt for a person who starts there; may be empty.
     how: String,
+    /// Page where the Stamp is issued, if the catalogue says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    url: Option<String>,
 }
 
 /// Explain the holder's score to the holder.
@@ -240,6 +244,6 @@ fn checked((stamp, line): (WeighedStamp, StampLine)) -> CheckedStamp {
 }
 
 fn suggested(stamp: WeighedStamp) -> SuggestedStamp {
-    let WeighedStamp { name, description, platform, how, weight } = stamp;
-    SuggestedStamp { name, description, points: weight, platform, how }
+    let WeighedStamp { name, description, platform, how, url, weight } = stamp;
+    SuggestedStamp { name, description, points: weight, platform, how, url }
 }

@@ -105,6 +105,10 @@ struct WeightedStamp {
 struct StampPlatform {
     name: String,
     description: String,
+    /// Page where its Stamps are issued, if the catalogue says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    url: Option<String>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -234,8 +238,8 @@ fn view(scorer: ScorerId, name: String, terms: &scorers::Terms, platforms: &[Pla
     let used =
         |platform: &&Platform| stamps.iter().any(|stamp| stamp.platform.as_ref() == Some(&platform.id));
     let named = platforms.iter().filter(used).map(|platform| {
-        let Platform { id, name, description, .. } = platform.clone();
-        (id, StampPlatform { name, description })
+        let Platform { id, name, description, url, .. } = platform.clone();
+        (id, StampPlatform { name, description, url })
     });
     ViewResponse {
         scorer_id: scorer.get(),

@@ -1,6 +1,5 @@
 //! The catalogue of Stamps.
 
-use pyxis_store::audit::AuditedStore;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -10,10 +9,12 @@ use pyxis_core::catalogue::{CatalogueStamp, Group, Platform, default_catalogue};
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::own_stamps::{self, OwnStampRow};
 use pyxis_store::{Store, StoreError, catalogue};
 use serde_json::json;
 use sha3::{Digest as _, Keccak256};
+use url::Url;
 
 use super::{Error, Result, check_text};
 use crate::own::ALLOW_LIST;
@@ -84,6 +85,7 @@ fn own_platforms(platforms: &[Platform], own: &[OwnStampRow]) -> Vec<Platform> {
             name: name.to_owned(),
             description: description.to_owned(),
             connect_message: "Request".to_owned(),
+            url: None,
             groups: vec![Group { name: name.to_owned(), stamps }],
         })
     };
@@ -147,7 +149,7 @@ fn check(platforms: &mut [Platform]) -> Result<()> {
 }
 
 fn check_platform(at: &str, platform: &Platform) -> Result<()> {
-    let Platform { id, icon, name, description, connect_message, groups: _ } = platform;
+    let Platform { id, icon, name, description, connect_message, url, groups: _ } = platform;
     let fits = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if id.is_empty() || id.len() > MAX_ID || !fits {
         let detail = format!("must be 1 to {MAX_ID} letters, digits, dots, dashes or underscores");
@@ -161,7 +163,18 @@ fn check_platform(at: &str, platform: &Platform) -> Result<()> {
     if !icon.starts_with('/') && !icon.starts_with("https://") {
         return Err(Error::field(format!("{at}.icon"), "must be a path that starts with /, or an https URL"));
     }
+    if let Some(url) = url {
+        check_text(format!("{at}.url"), url, MAX_TEXT)?;
+        if !is_https(url) {
+            return Err(Error::field(format!("{at}.url"), "must be an https URL without a user name"));
+        }
+    }
     Ok(())
+}
+
+/// True for a page that a visitor can be sent to.
+fn is_https(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| url.scheme() == "https" && url.username().is_empty())
 }
 
 fn check_group(at: &str, group: &mut Group, names: &mut BTreeSet<StampName>) -> Result<()> {
@@ -210,7 +223,7 @@ mod tests {
     #[test]
     fn each_bad_field_is_named() {
         type Spoil = fn(&mut Vec<Platform>);
-        let changes: [(&str, Spoil); 10] = [
+        let changes: [(&str, Spoil); 12] = [
             ("platforms", |all| all.clear()),
             ("platforms[0].id", |all| all[0].id = "with space".into()),
             ("platforms[1].id", |all| all[1].id = all[0].id.clone()),
@@ -218,6 +231,8 @@ mod tests {
             ("platforms[0].name", |all| all[0].name = " ".into()),
             ("platforms[0].description", |all| all[0].description = "x".repeat(1001)),
             ("platforms[0].connectMessage", |all| all[0].connect_message = "a\u{0}".into()),
+            ("platforms[0].url", |all| all[0].url = Some("javascript:alert(1)".into())),
+            ("platforms[0].url", |all| all[0].url = Some("https://stamps.example@evil.example/".into())),
             ("platforms[0].groups[0].name", |all| all[0].groups[0].name.clear()),
             ("platforms[0].groups[0].stamps[0].hash", |all| all[0].groups[0].stamps[0].hash = "0x".into()),
             ("platforms[1].groups[0].stamps[0].name", |all| {

@@ -7,7 +7,6 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::hex;
 use pyxis_core::id::{DeliveryId, ErasureId, ScoreJobId, WorkspaceId};
-use pyxis_core::webhook::WebhookEvent;
 use pyxis_models::chunk;
 use pyxis_store::erasures::{self, Counts};
 use pyxis_store::{Tx, activity, deliveries, score_jobs, workspaces};
@@ -135,9 +134,7 @@ async fn find(
     found: &mut Findings,
 ) -> Result<()> {
     loop {
-        let event = WebhookEvent::ScoreChanged;
-        let page =
-            deliveries::bodies_after(&state.store, workspace, event, found.last_delivery, PAGE).await?;
+        let page = deliveries::bodies_after(&state.store, workspace, found.last_delivery, PAGE).await?;
         let Some((last, _)) = page.last() else { break };
         found.last_delivery = Some(*last);
         let about =

@@ -7,6 +7,7 @@ use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::hex;
 use pyxis_core::id::{ScoreReviewId, WorkspaceId};
+use pyxis_core::webhook::{ReviewEvent, ReviewOutcome};
 use pyxis_store::score_reviews::{self, ReviewState, ScoreReviewRow};
 use pyxis_store::{Store, StoreError};
 use serde_json::json;
@@ -67,9 +68,31 @@ pub(crate) async fn request(
         decided_at: None,
         answer: None,
     };
-    match score_reviews::insert(&state.store, &row).await {
-        Err(StoreError::Conflict { .. }) => Err(WidgetError::ReviewOpen.into()),
-        other => Ok(other.map(|()| row)?),
+    let mut tx = state.store.begin().await?;
+    match score_reviews::insert(&mut tx, &row).await {
+        Err(StoreError::Conflict { .. }) => return Err(WidgetError::ReviewOpen.into()),
+        other => other?,
+    }
+    state.books.enqueue_review(&mut tx, workspace, &event_of(&row), now).await?;
+    tx.commit().await?;
+    Ok(row)
+}
+
+/// The event that reports a review in its present state.
+fn event_of(row: &ScoreReviewRow) -> ReviewEvent<'_> {
+    let decision = match (&row.answer, &row.decided_by, row.decided_at) {
+        (Some(answer), Some(by), Some(at)) => Some(ReviewOutcome { state: row.state.as_str(), answer, by, at }),
+        _ => None,
+    };
+    ReviewEvent {
+        review: row.id,
+        scorer: row.scorer_id,
+        address: row.address,
+        score: row.score,
+        threshold: row.threshold,
+        reason: &row.reason,
+        created_at: row.created_at,
+        decision,
     }
 }
 
@@ -104,16 +127,20 @@ pub async fn decide(
         ReviewDecision::Decline => (ReviewState::Declined, AuditEvent::ScoreReviewDeclined),
     };
     let answer = (actor.name.as_str(), reason);
-    if !score_reviews::decide(&mut change.tx, actor.workspace, id, decided, answer, state.now()).await? {
+    let now = state.now();
+    if !score_reviews::decide(&mut change.tx, actor.workspace, id, decided, answer, now).await? {
         return Err(Error::Conflict("the review is already decided"));
     }
+    let row = score_reviews::find(&mut change.tx, actor.workspace, id).await?;
+    let row = row.ok_or(Error::not_found("review"))?;
+    state.books.enqueue_review(&mut change.tx, actor.workspace, &event_of(&row), now).await?;
     // The record outlives an erasure, so it names no address.
     let hash = state.books.hash_of(actor.workspace, row.address).as_address();
     let detail = json!({
         "review": id, "scorer": row.scorer_id, "address_hash": hex::encode(&hash.0), "reason": reason,
     });
     change.commit(event, detail).await?;
-    find(&state.store, actor.workspace, id).await
+    Ok(row)
 }
 
 /// The fault of a text, if it has one.

@@ -44,6 +44,8 @@ pub struct WeighedStamp {
     pub platform: Option<String>,
     /// Prompt for a person who starts there.
     pub how: String,
+    /// Page where the Stamp is issued, if the catalogue says it.
+    pub url: Option<String>,
     pub weight: Decimal,
 }
 
@@ -134,6 +136,7 @@ fn weighed(known: &KnownStamps<'_>, name: &StampName, weight: Decimal) -> Weighe
         description: found.map(|(_, stamp)| stamp.description.clone()).unwrap_or_default(),
         platform: found.map(|(platform, _)| platform.name.clone()),
         how: found.map(|(platform, _)| platform.connect_message.clone()).unwrap_or_default(),
+        url: found.and_then(|(platform, _)| platform.url.clone()),
         weight,
     }
 }

@@ -12,6 +12,9 @@ pub struct Platform {
     pub name: String,
     pub description: String,
     pub connect_message: String,
+    /// Page where its Stamps are issued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     pub groups: Vec<PlatformGroup>,
 }
 

@@ -61,7 +61,7 @@ const FORMS: &[(&str, &str)] = &[
     ("/app/publishable-keys", "name=shop&scorer_id=1&origins=https://shop.example&stamps_tier=1"),
     ("/app/api-keys/*/edit", "name=reader§&models_limit=x§"),
     ("/app/api-keys/*/history", "use_case="),
-    ("/app/catalogue", "id=For um§&name=Forum§&description=said§&connect_message=said§&icon=x§"),
+    ("/app/catalogue", "id=For um§&name=Forum§&description=said§&connect_message=said§&icon=x§&url=x§"),
     ("/app/catalogue/*", "name=Forum§&group=Members§&stamp=not a name§&says=Is a member§"),
     ("/app/issuers", "did=did:web:§&name=said§"),
     ("/app/policies/billing*/remove", ""),

@@ -94,7 +94,12 @@ engines! {
             assert!(page.text.contains(said), "{said}");
         }
         let typed = fields("Forum", "ForumMember");
-        let typed: Vec<(&str, &str)> = typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let mut typed: Vec<(&str, &str)> = typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        typed.push(("url", "http://forum.example/"));
+        let page = browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
+        assert!(page.text.contains("must be an https URL"), "{}", page.text);
+        typed.pop();
+        typed.push(("url", "https://forum.example/stamp"));
         browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
         let listed = async || {
             let platforms = catalogue::get(&server.scoring.store, team.id).await.unwrap().platforms;
@@ -102,6 +107,8 @@ engines! {
         };
         assert!(listed().await);
         assert!(browser.get("/app/catalogue").await.text.contains("ForumMember"));
+        let form = browser.get("/app/catalogue/Forum").await.text;
+        assert!(form.contains("value=\"https://forum.example/stamp\""), "{form}");
         browser.submit("/app/catalogue", "/app/catalogue/Forum/remove", &[]).await;
         assert!(!listed().await);
         assert_eq!(browser.get("/app/catalogue/Forum").await.status, StatusCode::NOT_FOUND);

@@ -33,7 +33,7 @@ pub(super) struct CreateWebhookRequest {
     #[serde(default)]
     #[schema(max_length = 500)]
     description: String,
-    /// Default: the three events of approvals. `score.changed` must be listed explicitly.
+    /// Default: the three events of approvals. The others must be listed explicitly.
     #[serde(default)]
     #[schema(value_type = Vec<WebhookEvent>)]
     events: Vec<String>,

@@ -11,7 +11,7 @@ use super::scene::{START, Scene, day, wallet};
 
 const CHANGES: &str = r#"["score.changed"]"#;
 
-async fn endpoint(scene: &Scene, events: &str) -> WebhookId {
+pub(super) async fn endpoint(scene: &Scene, events: &str) -> WebhookId {
     let id = WebhookId::new(START, &OsEntropy);
     let sealed = scene.keyring.seal(&OsEntropy, &webhooks::secret_aad(scene.workspace, id), b"whsec_1");
     let row = WebhookRow {
@@ -32,14 +32,14 @@ async fn endpoint(scene: &Scene, events: &str) -> WebhookId {
 }
 
 /// Events sent to an endpoint, oldest first.
-async fn told(scene: &Scene, webhook: WebhookId) -> Vec<Value> {
+pub(super) async fn told(scene: &Scene, webhook: WebhookId) -> Vec<Value> {
     let filter = DeliveryFilter { webhook: Some(webhook), ..DeliveryFilter::default() };
     let mut rows = deliveries::list(&scene.state.store, scene.workspace, &filter, 100).await.unwrap();
     // Ids of one millisecond have no order.
     rows.sort_by_key(|row| row.created_at);
     let mut bodies = Vec::new();
     for row in rows {
-        assert_eq!((row.event.as_str(), row.txn_id), ("score.changed", None));
+        assert_eq!(row.txn_id, None);
         let sealed = deliveries::body(&scene.state.store, scene.workspace, row.id).await.unwrap().unwrap();
         let opened = scene.keyring.open(&deliveries::body_aad(scene.workspace, row.id), &sealed).unwrap();
         bodies.push(serde_json::from_slice(opened.expose()).unwrap());

@@ -8,8 +8,9 @@ use pyxis_store::score_reviews::ReviewState;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
+use super::changes::{endpoint, told};
 use super::erasures::occurrences;
-use super::scene::{Answer, Scene};
+use super::scene::{Answer, Scene, day};
 use super::self_check::{OWN, ask, sign_in};
 use super::widget::{TestPage, Wallet};
 
@@ -56,6 +57,38 @@ engines! {
         scene.on_day(2);
         let token = sign_in(scene, scorer, &holder).await;
         assert_eq!(request(scene, scorer, &token, "Once more.").await.status, 200);
+    }
+
+    async fn endpoints_that_chose_it_are_told_of_a_review_and_of_its_decision(scene: &Scene) {
+        let (scorer, holder, token) = open(scene).await;
+        let hook = endpoint(scene, r#"["review.requested","review.decided"]"#).await;
+        let asked_only = endpoint(scene, r#"["review.requested"]"#).await;
+        let silent = endpoint(scene, r#"["score.changed"]"#).await;
+        assert_eq!(request(scene, scorer, &token, "The account is mine.").await.status, 200);
+        assert_eq!(request(scene, scorer, &token, "Really.").await.status, 409);
+        let actor = Actor::cli(scene.workspace);
+        let review = score_reviews::list(&scene.state.store, scene.workspace, None, None).await.unwrap().remove(0);
+        scene.on_day(1);
+        let decide = || score_reviews::decide(&scene.state, &actor, review.id, ReviewDecision::Grant, "Seen.");
+        decide().await.unwrap();
+        decide().await.unwrap_err();
+        let asked = json!({
+            "event": "review.requested", "review_id": review.id, "scorer_id": scorer.to_string(),
+            "address": holder.address(), "score": "2.00000", "threshold": "9.00000",
+            "reason": "The account is mine.", "created_at": review.created_at.to_rfc3339(),
+        });
+        let mut decided = asked.clone();
+        decided["event"] = json!("review.decided");
+        decided["outcome"] = json!("granted");
+        decided["answer"] = json!("Seen.");
+        decided["decided_by"] = json!(actor.name);
+        decided["decided_at"] = json!(day(1).to_rfc3339());
+        assert_eq!(told(scene, hook).await, [asked.clone(), decided]);
+        assert_eq!(told(scene, asked_only).await, [asked]);
+        assert!(told(scene, silent).await.is_empty());
+        // What is said about an erased address goes with it.
+        erasures::erase(&scene.state, &actor, holder.address()).await.unwrap().unwrap();
+        assert!(told(scene, hook).await.is_empty() && told(scene, asked_only).await.is_empty());
     }
 
     async fn a_review_is_of_its_workspace_and_goes_with_its_address(scene: &Scene) {

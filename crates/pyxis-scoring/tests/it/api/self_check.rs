@@ -2,7 +2,10 @@
 
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
+use pyxis_core::actor::Actor;
+use pyxis_core::catalogue::Platform;
 use pyxis_core::id::ScorerId;
+use pyxis_scoring::service::catalogue;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
@@ -78,6 +81,36 @@ engines! {
         assert!(by_name(&check["suggestions"], "Discord")["platform"].is_string());
         let causes = check["changes"][0]["causes"].to_string();
         assert!(causes.contains("stamp_removed") && causes.contains("stamp_expired"), "{check}");
+    }
+
+    async fn a_suggestion_links_to_the_page_that_issues_it(scene: &Scene) {
+        let scorer = scene.scorer("9", &[("Forum", "2"), ("Discord", "1")]).await;
+        TestPage::of(scene, scorer, &[OWN]).await;
+        let platform = |url: Option<&str>| {
+            let text = json!({
+                "id": "forum", "icon": "/assets/stamps/forum.svg", "name": "Forum", "description": "Our forum",
+                "connectMessage": "Sign in.", "groups": [{"name": "Members", "stamps": [
+                    {"name": "Forum", "description": "Is a member", "hash": ""},
+                ]}],
+            });
+            let platform: Platform = serde_json::from_value(text).unwrap();
+            Platform { url: url.map(ToOwned::to_owned), ..platform }
+        };
+        let actor = Actor::cli(scene.workspace);
+        let replace = async |url| catalogue::replace(&scene.state.audited, &actor, vec![platform(url)]).await;
+        for bad in ["http://forum.example/", "javascript:alert(1)", "https://a@forum.example/", "forum"] {
+            replace(Some(bad)).await.unwrap_err();
+        }
+        replace(Some("https://forum.example/stamp")).await.unwrap();
+        let holder = Wallet::number(1);
+        let token = sign_in(scene, scorer, &holder).await;
+        let check = ask(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
+        let suggestions = &check["suggestions"];
+        assert_eq!(by_name(suggestions, "Forum")["url"], "https://forum.example/stamp", "{check}");
+        assert_eq!(by_name(suggestions, "Discord")["url"], Value::Null, "{check}");
+        replace(None).await.unwrap();
+        let check = ask(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
+        assert_eq!(by_name(&check["suggestions"], "Forum")["url"], Value::Null, "{check}");
     }
 
     async fn the_servers_own_page_needs_no_key_and_every_other_page_does(scene: &Scene) {
