@@ -95,7 +95,8 @@ fn line(row: &AgentRow, used: i64, credentials: String, now: UnixMillis) -> Agen
 
 pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     let credentials = choices(&state, who.person.workspace(), |_| false).await?;
-    let form = AgentForm { all_credentials: true, credentials, ..AgentForm::default() };
+    // Least privilege first; without a credential there is nothing to choose.
+    let form = AgentForm { all_credentials: credentials.is_empty(), credentials, ..AgentForm::default() };
     html(&NewAgentPage { shell: who.shell(&state).await?, form })
 }
 

@@ -108,9 +108,12 @@ fn lines(card: &Card) -> Vec<QualityLine> {
     let known = card.models.iter().map(|model| ("", model));
     let alone = card.alone.iter().map(|model| ("alone, ", model));
     for (known, model) in known.chain(alone) {
-        for (split, quality) in model.measured() {
+        let measured = model.measured();
+        let headline = measured.iter().position(|(split, _)| split == "by cluster").unwrap_or(0);
+        for (index, (split, quality)) in measured.into_iter().enumerate() {
             lines.push(QualityLine {
                 model: model.name.clone(),
+                is_headline: known.is_empty() && index == headline,
                 transferred: model.transferred,
                 serves: model.serves.join(", "),
                 split: format!("{known}{split}"),

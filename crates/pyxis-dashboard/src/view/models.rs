@@ -45,6 +45,8 @@ pub struct ModelsPage {
 #[derive(Clone, Debug)]
 pub struct QualityLine {
     pub model: String,
+    /// True for the measurement that says the most about a model: whole groups of wallets held out, if there is one.
+    pub is_headline: bool,
     /// True if the model scores activity whose labels it has never seen.
     pub transferred: bool,
     /// Models of the API that it answers for.

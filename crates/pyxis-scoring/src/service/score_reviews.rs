@@ -120,7 +120,7 @@ pub async fn decide(
     reason: &str,
 ) -> Result<ScoreReviewRow> {
     check(reason).map_err(|fault| Error::field("reason", fault))?;
-    let row = find(&state.store, actor.workspace, id).await?;
+    find(&state.store, actor.workspace, id).await?;
     let mut change = state.audited.begin(actor).await?;
     let (decided, event) = match decision {
         ReviewDecision::Grant => (ReviewState::Granted, AuditEvent::ScoreReviewGranted),
