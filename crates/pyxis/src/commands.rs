@@ -10,10 +10,12 @@ mod audit;
 mod backup;
 mod bootstrap;
 mod checks;
+mod confirm;
 mod connect;
 mod connections;
 mod credentials;
 mod database;
+mod decisions;
 mod grants;
 mod healthcheck;
 mod import;
@@ -29,6 +31,7 @@ mod networks;
 mod onchain_stamps;
 mod out;
 mod people;
+mod person_api;
 mod policies;
 mod presets;
 mod proofs;
@@ -58,7 +61,7 @@ use crate::app::{self, App};
 use crate::cli::{Cli, Command, Global, StampsCommand};
 use crate::config::env::ProcessEnv;
 use crate::config::{Config, Flags};
-use crate::serve::default_base_url;
+use crate::running;
 use crate::signed_head;
 use crate::telemetry;
 use crate::traces::Traces;
@@ -127,6 +130,9 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Run(options) => return run::run(&global, options).await,
         Command::Proxy(options) => return proxy::run(&global, options).await,
         Command::Login(options) => login::login(&global, options).await,
+        Command::Inbox(options) => decisions::inbox(&global, &options).await,
+        Command::Approve(options) => decisions::approve(&global, options).await,
+        Command::Deny(options) => decisions::deny(&global, options).await,
         Command::Logout => login::logout(&global),
         Command::Credential(command) => credentials::run(&global, command).await,
         Command::McpTool(command) => mcp_tools::run(&global, command).await,
@@ -199,7 +205,7 @@ fn existing(global: &Global) -> Result<Config> {
 }
 
 async fn open_with(config: Config) -> Result<App> {
-    let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen));
+    let base_url = connect::installation_url(&config);
     app::open(config, base_url).await
 }
 
@@ -226,6 +232,18 @@ async fn workspace(app: &App, global: &Global) -> Result<WorkspaceRow> {
 /// An open application and the workspace to work on, as the command line's actor.
 async fn acting(global: &Global) -> Result<(App, Actor)> {
     let app = open(global).await?;
+    let actor = Actor::cli(workspace(&app, global).await?.id);
+    Ok((app, actor))
+}
+
+/// The same with the egress settings of the running server, for a command that explains its decisions. Nothing is sent.
+async fn acting_as_server(global: &Global) -> Result<(App, Actor)> {
+    let mut config = existing(global)?;
+    if let Some(server) = running::find(&config.data_dir) {
+        config.egress_allow = server.egress_allow();
+        config.egress_allow_addrs = server.egress_allow_addrs;
+    }
+    let app = open_with(config).await?;
     let actor = Actor::cli(workspace(&app, global).await?.id);
     Ok((app, actor))
 }

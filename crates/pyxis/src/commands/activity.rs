@@ -17,6 +17,7 @@ use pyxis_store::activity;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::confirm::confirm;
 use super::{nothing_to_do, open, out};
 use crate::app::App;
 use crate::cli::{ActivityCommand, Global};
@@ -26,7 +27,8 @@ pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<Exi
     match command {
         ActivityCommand::Import { files, defer } => import(&app, global.json, &files, defer).await,
         ActivityCommand::List => list(&app, global.json).await,
-        ActivityCommand::Remove { source } => {
+        ActivityCommand::Remove { source, confirmation } => {
+            confirm(confirmation, &format!("remove the activity of the imported file {source}"))?;
             if !activity::remove_import(&app.store, &source).await? {
                 let why = "no imported file has this SHA-256; `pyxis activity list` prints those that do";
                 return Ok(nothing_to_do(why));

@@ -6,6 +6,7 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{AlreadySo, acting, out};
 use crate::app::App;
 use crate::cli::{AgentCommand, Global};
@@ -61,8 +62,9 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             let (agent, key) = agents::rotate(state, &actor, agent.row.id).await?;
             print_key(global.json, &agent, &key);
         }
-        AgentCommand::Remove { name } => {
+        AgentCommand::Remove { name, confirmation } => {
             let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
+            confirm(confirmation, &format!("remove the agent {} and its key", agent.row.name))?;
             agents::remove(&state.audited, &actor, agent.row.id).await?;
             if global.json {
                 out::json(&json!({ "removed": agent.row.name }));

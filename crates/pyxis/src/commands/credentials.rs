@@ -17,6 +17,7 @@ use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
 
 use self::settings::{filled, of_kind, refuse_unused};
+use super::confirm::confirm;
 use super::{acting, out, presets};
 use crate::cli::{AddCredential, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm};
 use crate::config::env::ProcessEnv;
@@ -74,7 +75,9 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
                 out::line(format_args!("replaced; version {version}"));
             }
         }
-        CredentialCommand::Remove { name } => {
+        CredentialCommand::Remove { name, confirmation } => {
+            let row = credentials::get(&state.store, actor.workspace, &name).await?;
+            confirm(confirmation, &format!("remove the credential {} and its secret", row.name))?;
             credentials::remove(&state.audited, &actor, &name).await?;
             if global.json {
                 out::json(&json!({ "removed": name }));

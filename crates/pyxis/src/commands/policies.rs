@@ -14,7 +14,10 @@ use super::{acting, out};
 use crate::cli::{Global, PolicyCommand};
 
 pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
-    let (app, actor) = acting(global).await?;
+    let (app, actor) = match command {
+        PolicyCommand::Explain { .. } => acting_as_server(global).await?,
+        _ => acting(global).await?,
+    };
     let state = &app.gateway;
     match command {
         PolicyCommand::Set { credential, file } => {
