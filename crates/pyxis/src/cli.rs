@@ -15,6 +15,7 @@ mod policies;
 mod run;
 mod score_jobs;
 mod scoring;
+mod settings;
 mod verification;
 
 use std::path::PathBuf;
@@ -42,6 +43,7 @@ pub use scoring::{
     AddApiKey, AddressCommand, ApiKeyCommand, ApiKeyKind, Import, IssuerCommand, ManageStamps, ScoreCommand,
     ScoreKeyCommand, ScorerCommand, SignStamps, StampKeyCommand, StampsCommand,
 };
+pub use settings::ConfigCommand;
 pub use verification::{
     AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
 };
@@ -138,6 +140,11 @@ pub enum Command {
     },
     /// Migrate the database schema to this version. Exit 3 if it is current.
     Migrate,
+    /// Print the state of the running server: readiness, version, pending requests, last backup. Exit 1 if not ready.
+    Status(PersonOptions),
+    /// Show and check the settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Check the installation and print how to fix each problem.
     Doctor,
     /// Check within 3 seconds whether a server or `pyxis proxy` is ready. Exit 1 if not.

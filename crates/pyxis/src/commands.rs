@@ -43,10 +43,12 @@ mod score_keys;
 mod scorers;
 mod scores;
 mod server;
+mod settings_report;
 mod signer;
 mod stamp_keys;
 mod stamp_signing;
 mod stamps;
+mod status;
 mod streamed;
 mod webhooks;
 mod workspaces;
@@ -112,6 +114,8 @@ async fn command(cli: Cli) -> Result<ExitCode> {
             return bootstrap::run(&global, &owner_email, reissue).await;
         }
         Command::Migrate => return database::migrate(&global).await,
+        Command::Status(options) => return status::run(&global, &options).await,
+        Command::Config(command) => return settings_report::run(&global, &command),
         Command::Doctor => return database::doctor(&global).await,
         Command::Healthcheck { url, proxy } => {
             return Ok(healthcheck::run(&global, url.as_deref(), proxy).await);
@@ -136,7 +140,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Logout => login::logout(&global),
         Command::Credential(command) => credentials::run(&global, command).await,
         Command::McpTool(command) => mcp_tools::run(&global, command).await,
-        Command::Policy(command) => policies::run(&global, command).await,
+        Command::Policy(command) => return Box::pin(policies::run(&global, command)).await,
         Command::Grant(command) => grants::run(&global, command).await,
         Command::Webhook(command) => webhooks::run(&global, command).await,
         Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,

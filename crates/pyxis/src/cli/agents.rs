@@ -34,6 +34,11 @@ pub enum AgentCommand {
     },
     /// List agents.
     List,
+    /// Print an agent, never its key.
+    Show {
+        /// Agent name.
+        name: String,
+    },
     /// Enable a disabled agent.
     Enable {
         /// Agent name.

@@ -16,6 +16,11 @@ pub enum CredentialCommand {
     Add(AddCredential),
     /// List credentials, never their secrets.
     List,
+    /// Print a credential, never its secret.
+    Show {
+        /// Credential name.
+        name: String,
+    },
     /// List presets: common APIs with their hosts and kinds.
     Presets {
         /// Words to search for in names and hosts.

@@ -55,6 +55,12 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             ];
             out::list(global.json, "agents", &columns, &rows);
         }
+        AgentCommand::Show { name } => {
+            let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
+            let mut value = agent_json(&agent);
+            value["created_at"] = agent.row.created_at.to_rfc3339().into();
+            out::record(global.json, &value);
+        }
         AgentCommand::Enable { name } => set_enabled(&app, &actor, &name, true, global.json).await?,
         AgentCommand::Disable { name } => set_enabled(&app, &actor, &name, false, global.json).await?,
         AgentCommand::Rotate { name } => {

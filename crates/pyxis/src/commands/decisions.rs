@@ -19,17 +19,21 @@ const PAGE: usize = 500;
 /// Lists pending requests.
 pub(super) async fn inbox(global: &Global, options: &PersonOptions) -> Result<()> {
     let api = PersonApi::new(&config(global)?, options)?;
+    view::list(global.json, &all_pending(&api).await?, SystemClock.now());
+    Ok(())
+}
+
+/// Every pending request that the person may decide, newest first.
+pub(super) async fn all_pending(api: &PersonApi) -> Result<Vec<Value>> {
     let mut pending = Vec::new();
     let mut path = format!("/approvals?state=pending&limit={PAGE}");
     loop {
         let answer = api.get(&path).await?;
         let page = answer["approvals"].as_array().context("the server's answer has no list of approvals")?;
         pending.extend(page.iter().cloned());
-        let Some(next) = answer["next_before"].as_str() else { break };
+        let Some(next) = answer["next_before"].as_str() else { return Ok(pending) };
         path = format!("/approvals?state=pending&limit={PAGE}&before={next}");
     }
-    view::list(global.json, &pending, SystemClock.now());
-    Ok(())
 }
 
 /// Approves a request after showing it.
