@@ -16,6 +16,7 @@ mod connections;
 mod credentials;
 mod database;
 mod decisions;
+mod failure;
 mod grants;
 mod healthcheck;
 mod import;
@@ -78,6 +79,7 @@ struct AlreadySo(String);
 
 /// Runs one command. It is here and not in the executable, because the code that blocks on a future compiles all of it.
 pub fn run(cli: Cli) -> ExitCode {
+    let as_json = cli.global.json;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .on_thread_park(pyxis_store::release_idle_reads)
@@ -98,15 +100,26 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         done
     });
-    done.unwrap_or_else(|error| {
-        out::notice(format_args!("error: {error:#}"));
-        ExitCode::FAILURE
+    done.unwrap_or_else(|error| match error.downcast_ref::<AlreadySo>() {
+        Some(AlreadySo(why)) => {
+            failure::print_nothing_to_do(as_json, why);
+            ExitCode::from(NOTHING_TO_DO)
+        }
+        None => {
+            failure::print(as_json, &error);
+            ExitCode::FAILURE
+        }
     })
+}
+
+/// Prints help, the version, or the fault of a command line that cannot be understood.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    failure::usage(error)
 }
 
 async fn command(cli: Cli) -> Result<ExitCode> {
     let Cli { global, command } = cli;
-    let done = match command {
+    match command {
         Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,
         Command::Serve { listen } => return server::run(&global, &listen).await,
         Command::Signer { listen } => return signer::run(&global, &listen).await,
@@ -121,28 +134,28 @@ async fn command(cli: Cli) -> Result<ExitCode> {
             return Ok(healthcheck::run(&global, url.as_deref(), proxy).await);
         }
         Command::Backup { file, without_audit_check } => {
-            backup::backup(&global, &file, without_audit_check).await
+            backup::backup(&global, &file, without_audit_check).await?
         }
-        Command::Restore { file } => backup::restore(&global, &file).await,
-        Command::Key(command) => keys::run(&global, command).await,
-        Command::Workspace(command) => workspaces::run(&global, command).await,
-        Command::User(command) => people::run(&global, command).await,
-        Command::Agent(command) => agents::run(&global, command).await,
-        Command::Mcp(options) => mcp::run(&global, options).await,
-        Command::Connect(options) => connect::run(&global, options),
-        Command::Connection(command) => connections::run(&global, command).await,
+        Command::Restore { file } => backup::restore(&global, &file).await?,
+        Command::Key(command) => keys::run(&global, command).await?,
+        Command::Workspace(command) => workspaces::run(&global, command).await?,
+        Command::User(command) => people::run(&global, command).await?,
+        Command::Agent(command) => agents::run(&global, command).await?,
+        Command::Mcp(options) => mcp::run(&global, options).await?,
+        Command::Connect(options) => connect::run(&global, options)?,
+        Command::Connection(command) => connections::run(&global, command).await?,
         Command::Run(options) => return run::run(&global, options).await,
         Command::Proxy(options) => return proxy::run(&global, options).await,
-        Command::Login(options) => login::login(&global, options).await,
-        Command::Inbox(options) => decisions::inbox(&global, &options).await,
-        Command::Approve(options) => decisions::approve(&global, options).await,
-        Command::Deny(options) => decisions::deny(&global, options).await,
-        Command::Logout => login::logout(&global),
-        Command::Credential(command) => credentials::run(&global, command).await,
-        Command::McpTool(command) => mcp_tools::run(&global, command).await,
+        Command::Login(options) => login::login(&global, options).await?,
+        Command::Inbox(options) => decisions::inbox(&global, &options).await?,
+        Command::Approve(options) => decisions::approve(&global, options).await?,
+        Command::Deny(options) => decisions::deny(&global, options).await?,
+        Command::Logout => login::logout(&global)?,
+        Command::Credential(command) => credentials::run(&global, command).await?,
+        Command::McpTool(command) => mcp_tools::run(&global, command).await?,
         Command::Policy(command) => return Box::pin(policies::run(&global, command)).await,
-        Command::Grant(command) => grants::run(&global, command).await,
-        Command::Webhook(command) => webhooks::run(&global, command).await,
+        Command::Grant(command) => grants::run(&global, command).await?,
+        Command::Webhook(command) => webhooks::run(&global, command).await?,
         Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,
         Command::Scorer(command) => return Box::pin(scorers::run(&global, command)).await,
         Command::Score(command) => return scores::run(&global, command).await,
@@ -161,22 +174,15 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Network(command) => return networks::run(&global, command).await,
         Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { directory } => manual::pages(&directory),
-    };
-    match done {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => {
-            let AlreadySo(why) = error.downcast()?;
-            Ok(nothing_to_do(why))
-        }
+        Command::Completions { shell } => manual::completions(shell)?,
+        Command::Man { directory } => manual::pages(&directory)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Prints why there was nothing to do, and returns the exit code that says so.
-fn nothing_to_do(why: impl std::fmt::Display) -> ExitCode {
-    out::notice(why);
-    ExitCode::from(NOTHING_TO_DO)
+/// The outcome of a command that found everything so already.
+fn nothing_to_do(why: impl std::fmt::Display) -> Result<ExitCode> {
+    Err(AlreadySo(why.to_string()).into())
 }
 
 /// Reads the settings and starts the logs.

@@ -31,7 +31,7 @@ pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<Exi
             confirm(confirmation, &format!("remove the activity of the imported file {source}"))?;
             if !activity::remove_import(&app.store, &source).await? {
                 let why = "no imported file has this SHA-256; `pyxis activity list` prints those that do";
-                return Ok(nothing_to_do(why));
+                return nothing_to_do(why);
             }
             print_result(global.json, &[], Some(&rebuild(&app, false).await?));
             Ok(ExitCode::SUCCESS)
@@ -80,7 +80,7 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf], defer: bool) -> Res
         let rebuilt = if defer { None } else { Some(rebuild(app, false).await?) };
         print_result(as_json, &imported, rebuilt.as_ref());
     } else if failure.is_none() {
-        return Ok(nothing_to_do("every file was already imported"));
+        return nothing_to_do("every file was already imported");
     }
     if let Some(error) = failure {
         return Err(error);

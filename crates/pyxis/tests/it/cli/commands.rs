@@ -50,12 +50,12 @@ engines! {
         let url = site.upstream.url("/");
         let explained = site.app.cli_json(&["policy", "explain", "api", "GET", &url]).await;
         assert_eq!(explained, site.owner.explain("api", "GET", &url).await);
-        fs::write(site.app.directory().join("policy.json"), r#"{"min_approvals": 2}"#).unwrap();
+        fs::write(site.app.directory().join("policy.json"), r#"{"passkey_required": true}"#).unwrap();
         let warned = site.app.cli(&["policy", "set", "api", "policy.json"]).await.expect(0);
-        let few = "warning: This policy needs 2 approvers, but only 1 qualifies.";
+        let few = "warning: This policy needs 1 approver with a passkey, but no one has one.";
         assert!(warned.stderr.contains(few) && !warned.stdout.contains("warning"), "{warned:?}");
         let warned = site.app.cli_json(&["policy", "set", "api", "policy.json"]).await;
-        assert!(warned["warnings"].to_string().contains("only 1 qualifies"), "{warned}");
+        assert!(warned["warnings"].to_string().contains("no one has one"), "{warned}");
         fs::write(site.app.directory().join("policy.json"), r#"{"deny_urls": ["/x*"]}"#).unwrap();
         let refused = site.app.cli(&["policy", "set", "api", "policy.json"]).await;
         assert!(refused.code.is_some_and(|code| code != 0) && refused.stderr.contains("deny_urls"), "{refused:?}");
