@@ -53,7 +53,7 @@ test("what asks for a passkey is approved by the ceremony, from the inbox and th
 test("a member proposes a policy, sees the difference, and applies it with their passkey", async () => {
   await policy({ auto_approve_methods: ["GET"] });
   const made = await world.admin("POST", "/admin/invitations", {
-    email: "member@localhost", role: "member", credentials: [{ name: "billing-api", policy: true }],
+    email: "member@localhost", role: "member", credentials: [{ name: "billing-api", policy: true, approve: true }],
   });
   const { link } = await made.json();
   await world.asStranger(async (page) => {

@@ -67,6 +67,12 @@ impl AllowedHosts {
         self.0.iter().any(|entry| entry.admits(target))
     }
 
+    /// True if the credential may be sent to a host, on this port or on any if there is none.
+    pub fn names(&self, host: &Host, port: Option<u16>) -> bool {
+        let on_port = |entry: &AllowedHost| entry.port.is_none_or(|own| port.is_none_or(|port| port == own));
+        self.0.iter().any(|entry| entry.has_host(host) && on_port(entry))
+    }
+
     /// The hosts without their ports. A wildcard is the name whose subdomains it admits.
     pub fn domains(&self) -> impl Iterator<Item = Host> {
         self.0.iter().map(|entry| match &entry.host {
@@ -120,14 +126,17 @@ impl AllowedHost {
     }
 
     fn admits(&self, target: &Target) -> bool {
-        self.port.is_none_or(|port| port == target.port())
-            && match (&self.host, target.host()) {
-                (HostPattern::Exact(admitted), host) => admitted == host,
-                (HostPattern::Under(suffix), Host::Name(name)) => {
-                    name.len() > suffix.len() && name.ends_with(suffix.as_str())
-                }
-                (HostPattern::Under(_), Host::V4(_) | Host::V6(_)) => false,
+        self.port.is_none_or(|port| port == target.port()) && self.has_host(target.host())
+    }
+
+    fn has_host(&self, host: &Host) -> bool {
+        match (&self.host, host) {
+            (HostPattern::Exact(admitted), host) => admitted == host,
+            (HostPattern::Under(suffix), Host::Name(name)) => {
+                name.len() > suffix.len() && name.ends_with(suffix.as_str())
             }
+            (HostPattern::Under(_), Host::V4(_) | Host::V6(_)) => false,
+        }
     }
 }
 

@@ -120,6 +120,18 @@ impl Pattern {
         Self { host: None, port: None, segments, trailing_slash }
     }
 
+    /// True if this pattern, as one that protects, matches every URL that `other` matches.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let same_host = self.host.is_none() || self.host == other.host;
+        let same_port = self.port.is_none() || self.port == other.port;
+        let same_start = self.segments.len() <= other.segments.len()
+            && self.segments.iter().zip(&other.segments).all(|(own, other)| match own {
+                Segment::Any => true,
+                Segment::Literal(_) => own == other,
+            });
+        same_host && same_port && same_start
+    }
+
     /// The forms in which a protecting pattern is matched: slashes collapsed, trailing slash ignored, and decoded
     /// as often as a path is. This is because `/a%20b` must also match a variant `/a b`. Each form also appears
     /// without the characters that a Windows host drops from its end, because `/a.` must also match a variant

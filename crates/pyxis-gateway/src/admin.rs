@@ -19,6 +19,7 @@ pub mod people;
 pub mod policies;
 pub mod push;
 pub mod rights;
+pub mod satisfiability;
 pub mod sessions;
 pub mod staged;
 pub mod tokens;

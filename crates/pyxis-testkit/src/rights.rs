@@ -29,6 +29,9 @@ impl Who {
         (Self::Editor, "editor@people.example"),
     ];
 
+    /// Admins who do nothing in a test, but whom a policy can list.
+    pub const OTHERS: [&'static str; 2] = ["nobody@people.example", "no-one-else@people.example"];
+
     /// True for owners and admins.
     pub const fn is_manager(self) -> bool {
         matches!(self, Self::Owner | Self::Admin)
@@ -123,7 +126,7 @@ pub enum Listed {
     Nobody,
     /// Everyone in the test, which gives no one additional rights.
     Everybody,
-    /// Only someone else.
+    /// Only others.
     SomebodyElse,
 }
 
@@ -162,7 +165,7 @@ impl Terms {
         match self.listed {
             Listed::Nobody => Vec::new(),
             Listed::Everybody => [owner].into_iter().chain(Who::ADDED.map(|(_, email)| email)).collect(),
-            Listed::SomebodyElse => vec!["nobody@people.example"],
+            Listed::SomebodyElse => Who::OTHERS.to_vec(),
         }
     }
 

@@ -1,32 +1,41 @@
 //! The command line. `pyxis --help` is the manual.
 
+mod agents;
 mod audit;
+mod confirmation;
+mod credentials;
+mod decisions;
 mod delivery;
 mod mcp;
 mod models;
 mod names;
 mod own_stamps;
+mod people;
 mod policies;
 mod run;
 mod score_jobs;
 mod scoring;
+mod settings;
 mod verification;
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use pyxis_core::auth::CredentialKind;
 
 use crate::config::Flags;
 
+pub use agents::AgentCommand;
 pub use audit::{AuditCommand, ExportFormat};
+pub use confirmation::Confirmation;
+pub use credentials::{AddCredential, CredentialCommand, GenerateKey, SecretSource, SigningAlgorithm};
+pub use decisions::{Approve, Deny, PersonOptions};
 pub use delivery::WebhookCommand;
 pub use mcp::{Connect, ConnectionCommand, McpBridge, McpToolCommand, ToolPermission};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
-pub use names::{NewCredentialName, NewUserEmail};
+pub use names::{NewCredentialName, UserEmail};
 pub use own_stamps::{AddressOptions, AllowListCommand, OnchainStampCommand, OwnStampOptions};
+pub use people::{UserCommand, UserRole};
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use score_jobs::{CreateJob, Download, ScoreJobCommand};
@@ -34,6 +43,7 @@ pub use scoring::{
     AddApiKey, AddressCommand, ApiKeyCommand, ApiKeyKind, Import, IssuerCommand, ManageStamps, ScoreCommand,
     ScoreKeyCommand, ScorerCommand, SignStamps, StampKeyCommand, StampsCommand,
 };
+pub use settings::ConfigCommand;
 pub use verification::{
     AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
 };
@@ -130,6 +140,11 @@ pub enum Command {
     },
     /// Migrate the database schema to this version. Exit 3 if it is current.
     Migrate,
+    /// Print the state of the running server: readiness, version, pending requests, last backup. Exit 1 if not ready.
+    Status(PersonOptions),
+    /// Show and check the settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Check the installation and print how to fix each problem.
     Doctor,
     /// Check within 3 seconds whether a server or `pyxis proxy` is ready. Exit 1 if not.
@@ -177,10 +192,16 @@ pub enum Command {
     Run(RunOptions),
     /// Serve the proxy of `pyxis run` to programs that it does not start, such as an agent in a container next to it.
     Proxy(ProxyOptions),
-    /// Save the server and the agent key that `pyxis run` and `pyxis proxy` use; the key is read from standard input.
+    /// Save a server with an agent key, for `pyxis run` and `pyxis proxy`, or with your access token, for `pyxis inbox`.
     Login(Login),
     /// Remove the saved login. Exit 3 if there is none.
     Logout,
+    /// List requests waiting for approval.
+    Inbox(PersonOptions),
+    /// Show a request waiting for approval, and approve it.
+    Approve(Approve),
+    /// Deny a request waiting for approval.
+    Deny(Deny),
     /// Manage stored credentials.
     #[command(subcommand, alias = "credentials")]
     Credential(CredentialCommand),
@@ -327,258 +348,4 @@ pub enum Mode {
     Gated,
     /// Everything passes.
     Autonomous,
-}
-
-/// `pyxis user …`
-#[derive(Debug, Subcommand)]
-pub enum UserCommand {
-    /// Add a person and print a sign-in link for them.
-    Add {
-        #[command(flatten)]
-        email: NewUserEmail,
-        /// Role.
-        #[arg(long, value_enum, default_value = "admin")]
-        role: UserRole,
-        /// Credential whose requests a member may decide; repeat for several.
-        #[arg(long, value_name = "CREDENTIAL")]
-        approve: Vec<String>,
-        /// Credential whose policy a member may propose changes to; repeat for several.
-        #[arg(long, value_name = "CREDENTIAL")]
-        policy: Vec<String>,
-    },
-    /// Print a new sign-in link.
-    Link {
-        /// E-mail address.
-        email: String,
-    },
-    /// List people.
-    List,
-    /// Change a person's role and end their sessions.
-    Role {
-        /// E-mail address.
-        email: String,
-        /// Role.
-        #[arg(value_enum)]
-        role: UserRole,
-    },
-    /// Set a member's rights for a credential; without --approve and --policy, remove them.
-    Grant {
-        /// E-mail address.
-        email: String,
-        /// Credential name.
-        credential: String,
-        /// Right to decide its requests.
-        #[arg(long)]
-        approve: bool,
-        /// Right to propose changes to its policy.
-        #[arg(long)]
-        policy: bool,
-    },
-    /// Disable a person.
-    Disable {
-        /// E-mail address.
-        email: String,
-    },
-    /// Enable a disabled person.
-    Enable {
-        /// E-mail address.
-        email: String,
-    },
-}
-
-/// Roles that the command line gives.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum UserRole {
-    /// Manages the workspace and its owners.
-    Owner,
-    /// Manages the workspace.
-    Admin,
-    /// Has rights for single credentials only.
-    Member,
-}
-
-/// `pyxis agent …`
-#[derive(Debug, Subcommand)]
-pub enum AgentCommand {
-    /// Add an agent and print its key, once.
-    Add {
-        /// Agent name.
-        name: String,
-        /// Requests per hour [default: no limit].
-        #[arg(long)]
-        rate_limit_per_hour: Option<u32>,
-        /// Maximum pending requests, 1 to 100000 [default: 100].
-        #[arg(long)]
-        max_pending: Option<u32>,
-        /// Credential that the agent may use; repeat for several [default: all].
-        #[arg(long = "credential", value_name = "NAME")]
-        credentials: Vec<String>,
-    },
-    /// Change an agent's limits; omitted options keep their values.
-    Limit {
-        /// Agent name.
-        name: String,
-        /// Requests per hour; 0 removes the limit.
-        #[arg(long)]
-        rate_limit_per_hour: Option<u32>,
-        /// Maximum pending requests, 1 to 100000.
-        #[arg(long)]
-        max_pending: Option<u32>,
-    },
-    /// List agents.
-    List,
-    /// Enable a disabled agent.
-    Enable {
-        /// Agent name.
-        name: String,
-    },
-    /// Disable an agent.
-    Disable {
-        /// Agent name.
-        name: String,
-    },
-    /// Replace an agent's key and print the new one, once.
-    Rotate {
-        /// Agent name.
-        name: String,
-    },
-    /// Remove an agent.
-    Remove {
-        /// Agent name.
-        name: String,
-    },
-}
-
-/// `pyxis credential …`
-#[derive(Debug, Subcommand)]
-pub enum CredentialCommand {
-    /// Store a credential.
-    Add(AddCredential),
-    /// List credentials, never their secrets.
-    List,
-    /// List presets: common APIs with their hosts and kinds.
-    Presets {
-        /// Words to search for in names and hosts.
-        search: Vec<String>,
-    },
-    /// Store a credential for each preset whose variables are in a .env file.
-    ImportEnv {
-        /// File of variables; - reads standard input.
-        file: PathBuf,
-    },
-    /// Generate or import a key that signs payloads (`POST /sign`); it never leaves Pyxis.
-    GenerateKey(GenerateKey),
-    /// Replace a credential's secret, which increases its version and ends its grants.
-    SetSecret {
-        /// Credential name.
-        name: String,
-        #[command(flatten)]
-        secret: SecretSource,
-    },
-    /// Remove a credential.
-    Remove {
-        /// Credential name.
-        name: String,
-    },
-    /// Send one GET request with a credential and print the status.
-    Verify {
-        /// Credential name.
-        name: String,
-        /// URL to try [default: the preset's URL for its kind and hosts, or the root of its first host].
-        #[arg(long)]
-        url: Option<String>,
-    },
-}
-
-/// `pyxis credential generate-key`
-#[derive(Debug, Args)]
-pub struct GenerateKey {
-    #[command(flatten)]
-    pub name: NewCredentialName,
-    /// Signature algorithm.
-    #[arg(long, value_enum)]
-    pub algorithm: SigningAlgorithm,
-    /// Description.
-    #[arg(long, default_value = "")]
-    pub description: String,
-    /// File with the key to import, 32 bytes as 64 hex characters [default: generate a key].
-    #[arg(long, value_name = "FILE", conflicts_with = "import_env")]
-    pub import_file: Option<PathBuf>,
-    /// Environment variable with the key to import.
-    #[arg(long, value_name = "NAME")]
-    pub import_env: Option<String>,
-}
-
-/// Algorithms of signing keys.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum SigningAlgorithm {
-    /// RFC 8032.
-    Ed25519,
-    /// The curve of Bitcoin and Ethereum.
-    #[value(name = "secp256k1")]
-    Secp256k1,
-    /// The NIST curve.
-    #[value(name = "p256")]
-    P256,
-}
-
-/// `pyxis credential add`
-#[derive(Debug, Args)]
-pub struct AddCredential {
-    #[command(flatten)]
-    pub name: NewCredentialName,
-    /// Description.
-    #[arg(long, default_value = "")]
-    pub description: String,
-    /// Auth kind: the way to attach the secret.
-    #[arg(long, value_name = "KIND", value_parser = kinds(), required_unless_present_any = ["auth_json", "preset"])]
-    pub auth: Option<&'static CredentialKind>,
-    /// Auth kind as JSON of the admin API, for example `{"kind":"mtls"}`; supports every kind.
-    #[arg(long, value_name = "JSON", conflicts_with = "auth")]
-    pub auth_json: Option<String>,
-    /// Preset whose hosts and kind to use; see `pyxis credential presets`.
-    #[arg(long, value_name = "PRESET", conflicts_with_all = ["auth", "auth_json"])]
-    pub preset: Option<String>,
-    /// Store the preset's starter policy too; `pyxis policy show` prints it.
-    #[arg(long, requires = "preset")]
-    pub starter_policy: bool,
-    /// Setting of the kind, for example `app_id=12`, never a secret; repeat for several.
-    #[arg(long = "set", value_name = "FIELD=VALUE", conflicts_with = "auth_json")]
-    pub set: Vec<String>,
-    /// Header name (header, hmac), parameter (query) or cookie name (cookie).
-    #[arg(long, value_name = "NAME")]
-    pub auth_name: Option<String>,
-    /// Header value, with {secret} in it [default: {secret}]; {signature} for hmac.
-    #[arg(long, value_name = "FORMAT")]
-    pub auth_format: Option<String>,
-    /// URL of the sidecar that signs requests, with --auth oauth1 [default: Pyxis signs them].
-    #[arg(long, value_name = "URL")]
-    pub api_base: Option<String>,
-    /// Host that the credential may be sent to; repeat for several.
-    #[arg(long = "allow-host", value_name = "HOST")]
-    pub allow_hosts: Vec<String>,
-    /// Allow plain http targets.
-    #[arg(long)]
-    pub allow_http: bool,
-    #[command(flatten)]
-    pub secret: SecretSource,
-}
-
-/// Source of a secret; without any of these options, it is prompted for.
-#[derive(Debug, Args)]
-#[group(multiple = false)]
-pub struct SecretSource {
-    /// File with the secret.
-    #[arg(long, value_name = "FILE")]
-    pub secret_file: Option<PathBuf>,
-    /// Environment variable with the secret.
-    #[arg(long, value_name = "NAME")]
-    pub secret_env: Option<String>,
-}
-
-/// Names of the kinds that are attached to requests.
-fn kinds() -> impl TypedValueParser<Value = &'static CredentialKind> {
-    let names = CredentialKind::attached().map(|kind| PossibleValue::new(kind.name).help(kind.explanation));
-    PossibleValuesParser::new(names)
-        .map(|name| CredentialKind::from_name(&name).unwrap_or(CredentialKind::USUAL))
 }

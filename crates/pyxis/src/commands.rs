@@ -10,10 +10,13 @@ mod audit;
 mod backup;
 mod bootstrap;
 mod checks;
+mod confirm;
 mod connect;
 mod connections;
 mod credentials;
 mod database;
+mod decisions;
+mod failure;
 mod grants;
 mod healthcheck;
 mod import;
@@ -29,6 +32,7 @@ mod networks;
 mod onchain_stamps;
 mod out;
 mod people;
+mod person_api;
 mod policies;
 mod presets;
 mod proofs;
@@ -40,10 +44,12 @@ mod score_keys;
 mod scorers;
 mod scores;
 mod server;
+mod settings_report;
 mod signer;
 mod stamp_keys;
 mod stamp_signing;
 mod stamps;
+mod status;
 mod streamed;
 mod webhooks;
 mod workspaces;
@@ -58,7 +64,7 @@ use crate::app::{self, App};
 use crate::cli::{Cli, Command, Global, StampsCommand};
 use crate::config::env::ProcessEnv;
 use crate::config::{Config, Flags};
-use crate::serve::default_base_url;
+use crate::running;
 use crate::signed_head;
 use crate::telemetry;
 use crate::traces::Traces;
@@ -73,6 +79,7 @@ struct AlreadySo(String);
 
 /// Runs one command. It is here and not in the executable, because the code that blocks on a future compiles all of it.
 pub fn run(cli: Cli) -> ExitCode {
+    let as_json = cli.global.json;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .on_thread_park(pyxis_store::release_idle_reads)
@@ -93,15 +100,26 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         done
     });
-    done.unwrap_or_else(|error| {
-        out::notice(format_args!("error: {error:#}"));
-        ExitCode::FAILURE
+    done.unwrap_or_else(|error| match error.downcast_ref::<AlreadySo>() {
+        Some(AlreadySo(why)) => {
+            failure::print_nothing_to_do(as_json, why);
+            ExitCode::from(NOTHING_TO_DO)
+        }
+        None => {
+            failure::print(as_json, &error);
+            ExitCode::FAILURE
+        }
     })
+}
+
+/// Prints help, the version, or the fault of a command line that cannot be understood.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    failure::usage(error)
 }
 
 async fn command(cli: Cli) -> Result<ExitCode> {
     let Cli { global, command } = cli;
-    let done = match command {
+    match command {
         Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,
         Command::Serve { listen } => return server::run(&global, &listen).await,
         Command::Signer { listen } => return signer::run(&global, &listen).await,
@@ -109,30 +127,35 @@ async fn command(cli: Cli) -> Result<ExitCode> {
             return bootstrap::run(&global, &owner_email, reissue).await;
         }
         Command::Migrate => return database::migrate(&global).await,
+        Command::Status(options) => return status::run(&global, &options).await,
+        Command::Config(command) => return settings_report::run(&global, &command),
         Command::Doctor => return database::doctor(&global).await,
         Command::Healthcheck { url, proxy } => {
             return Ok(healthcheck::run(&global, url.as_deref(), proxy).await);
         }
         Command::Backup { file, without_audit_check } => {
-            backup::backup(&global, &file, without_audit_check).await
+            backup::backup(&global, &file, without_audit_check).await?
         }
-        Command::Restore { file } => backup::restore(&global, &file).await,
-        Command::Key(command) => keys::run(&global, command).await,
-        Command::Workspace(command) => workspaces::run(&global, command).await,
-        Command::User(command) => people::run(&global, command).await,
-        Command::Agent(command) => agents::run(&global, command).await,
-        Command::Mcp(options) => mcp::run(&global, options).await,
-        Command::Connect(options) => connect::run(&global, options),
-        Command::Connection(command) => connections::run(&global, command).await,
+        Command::Restore { file } => backup::restore(&global, &file).await?,
+        Command::Key(command) => keys::run(&global, command).await?,
+        Command::Workspace(command) => workspaces::run(&global, command).await?,
+        Command::User(command) => people::run(&global, command).await?,
+        Command::Agent(command) => agents::run(&global, command).await?,
+        Command::Mcp(options) => mcp::run(&global, options).await?,
+        Command::Connect(options) => connect::run(&global, options)?,
+        Command::Connection(command) => connections::run(&global, command).await?,
         Command::Run(options) => return run::run(&global, options).await,
         Command::Proxy(options) => return proxy::run(&global, options).await,
-        Command::Login(options) => login::login(&global, options).await,
-        Command::Logout => login::logout(&global),
-        Command::Credential(command) => credentials::run(&global, command).await,
-        Command::McpTool(command) => mcp_tools::run(&global, command).await,
-        Command::Policy(command) => policies::run(&global, command).await,
-        Command::Grant(command) => grants::run(&global, command).await,
-        Command::Webhook(command) => webhooks::run(&global, command).await,
+        Command::Login(options) => login::login(&global, options).await?,
+        Command::Inbox(options) => decisions::inbox(&global, &options).await?,
+        Command::Approve(options) => decisions::approve(&global, options).await?,
+        Command::Deny(options) => decisions::deny(&global, options).await?,
+        Command::Logout => login::logout(&global)?,
+        Command::Credential(command) => credentials::run(&global, command).await?,
+        Command::McpTool(command) => mcp_tools::run(&global, command).await?,
+        Command::Policy(command) => return Box::pin(policies::run(&global, command)).await,
+        Command::Grant(command) => grants::run(&global, command).await?,
+        Command::Webhook(command) => webhooks::run(&global, command).await?,
         Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,
         Command::Scorer(command) => return Box::pin(scorers::run(&global, command)).await,
         Command::Score(command) => return scores::run(&global, command).await,
@@ -151,22 +174,15 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Network(command) => return networks::run(&global, command).await,
         Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { directory } => manual::pages(&directory),
-    };
-    match done {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => {
-            let AlreadySo(why) = error.downcast()?;
-            Ok(nothing_to_do(why))
-        }
+        Command::Completions { shell } => manual::completions(shell)?,
+        Command::Man { directory } => manual::pages(&directory)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Prints why there was nothing to do, and returns the exit code that says so.
-fn nothing_to_do(why: impl std::fmt::Display) -> ExitCode {
-    out::notice(why);
-    ExitCode::from(NOTHING_TO_DO)
+/// The outcome of a command that found everything so already.
+fn nothing_to_do(why: impl std::fmt::Display) -> Result<ExitCode> {
+    Err(AlreadySo(why.to_string()).into())
 }
 
 /// Reads the settings and starts the logs.
@@ -199,7 +215,7 @@ fn existing(global: &Global) -> Result<Config> {
 }
 
 async fn open_with(config: Config) -> Result<App> {
-    let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen));
+    let base_url = connect::installation_url(&config);
     app::open(config, base_url).await
 }
 
@@ -226,6 +242,18 @@ async fn workspace(app: &App, global: &Global) -> Result<WorkspaceRow> {
 /// An open application and the workspace to work on, as the command line's actor.
 async fn acting(global: &Global) -> Result<(App, Actor)> {
     let app = open(global).await?;
+    let actor = Actor::cli(workspace(&app, global).await?.id);
+    Ok((app, actor))
+}
+
+/// The same with the egress settings of the running server, for a command that explains its decisions. Nothing is sent.
+async fn acting_as_server(global: &Global) -> Result<(App, Actor)> {
+    let mut config = existing(global)?;
+    if let Some(server) = running::find(&config.data_dir) {
+        config.egress_allow = server.egress_allow();
+        config.egress_allow_addrs = server.egress_allow_addrs;
+    }
+    let app = open_with(config).await?;
     let actor = Actor::cli(workspace(&app, global).await?.id);
     Ok((app, actor))
 }

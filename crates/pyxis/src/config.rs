@@ -6,8 +6,10 @@
 pub mod audit_destination;
 pub mod backups;
 mod chats;
+pub mod check;
 pub mod env;
 pub mod keys;
+pub mod overview;
 mod parse;
 mod score_jobs;
 pub mod secrets;
@@ -197,11 +199,7 @@ pub struct Surfaces {
 impl Config {
     /// Reads all sources.
     pub fn load(flags: &Flags, env: &impl Env) -> Result<Self> {
-        let file = match lookup_path(flags, env, "config") {
-            Some(path) => parse::file(Path::new(&path))?,
-            None if Path::new("pyxis.toml").exists() => parse::file(Path::new("pyxis.toml"))?,
-            None => BTreeMap::new(),
-        };
+        let file = file_path(flags, env).map(|path| parse::file(&path)).transpose()?.unwrap_or_default();
         Self::from_source(&SettingSources { flags, env, file })
     }
 
@@ -218,7 +216,7 @@ impl Config {
             database_timeout: Duration::from_secs(source.parsed("database_timeout_secs")?),
             database_statement: Duration::from_secs(source.parsed("database_statement_secs")?),
             encryption_key: source.secret("encryption_key")?,
-            listen: source.parsed("listen")?,
+            listen: source.listen("listen", "PX_LISTEN / --listen")?,
             metrics_listen: parse::metrics_listen(
                 &source.text("metrics_listen")?,
                 source.written("metrics_listen").is_some(),
@@ -261,7 +259,7 @@ impl Config {
             egress_ca_file: source.optional("egress_ca_file")?,
             trusted_proxies: parse::list(&source.text("trusted_proxies")?, "PX_TRUSTED_PROXIES")?,
             proxy: ProxySettings {
-                listen: source.parsed("proxy_listen")?,
+                listen: source.listen("proxy_listen", "PX_PROXY_LISTEN / --listen")?,
                 address: source.optional("proxy_address")?,
                 client_dir: source.optional("proxy_client_dir")?,
             },
@@ -326,8 +324,11 @@ impl Config {
     }
 }
 
-fn lookup_path(flags: &Flags, env: &impl Env, key: &str) -> Option<String> {
-    flags.get(key).cloned().or_else(|| env.var(&keys::env_name(key)))
+/// The file of settings: the named one, or `pyxis.toml` if it exists.
+fn file_path(flags: &Flags, env: &impl Env) -> Option<PathBuf> {
+    let named = flags.get("config").cloned().or_else(|| env.var(&keys::env_name("config")));
+    let usual = || Some(PathBuf::from("pyxis.toml")).filter(|path| path.exists());
+    named.map(PathBuf::from).or_else(usual)
 }
 
 struct SettingSources<'a, E> {
@@ -358,6 +359,10 @@ impl<E: Env> SettingSources<'_, E> {
                 example.map(|default| format!("; write a value such as {default}")).unwrap_or_default();
             anyhow::anyhow!("{} is {text:?}: {error}{example}", keys::env_name(key))
         })
+    }
+
+    fn listen(&self, key: &'static str, name: &str) -> Result<SocketAddr> {
+        parse::listen(&self.text(key)?, name, keys::default(key).unwrap_or_default())
     }
 
     fn optional<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<Option<T>> {

@@ -13,6 +13,7 @@ mod log_sampling;
 pub mod nodes;
 pub mod open_files;
 pub mod openapi;
+pub mod running;
 pub mod scheduled_backups;
 mod scrape;
 pub mod serve;

@@ -4,10 +4,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use pyxis::cli::Cli;
+use pyxis::commands;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    pyxis::commands::run(Cli::parse())
+    match Cli::try_parse() {
+        Ok(cli) => commands::run(cli),
+        Err(error) => commands::usage(&error),
+    }
 }

@@ -80,6 +80,22 @@ pub async fn run(config: Config, state: State, mut stop: watch::Receiver<bool>) 
     }
 }
 
+/// Time of the newest backup in the directory.
+pub fn newest(settings: &Backups) -> Option<UnixMillis> {
+    time_of(&newest_file(settings)?)
+}
+
+fn newest_file(settings: &Backups) -> Option<PathBuf> {
+    files(&settings.dir).ok()?.into_iter().next_back()
+}
+
+/// Time at which a file was written.
+fn time_of(path: &Path) -> Option<UnixMillis> {
+    let made = fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    let since = made.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(UnixMillis(i64::try_from(since.as_millis()).ok()?))
+}
+
 /// State of the schedule.
 #[derive(Debug, Default)]
 struct Schedule {
@@ -94,12 +110,8 @@ struct Schedule {
 impl Schedule {
     /// Continues after the newest file in the directory. It may not have been uploaded, so that is done again.
     fn resumed(settings: &Backups) -> Self {
-        let newest = files(&settings.dir).ok().and_then(|files| files.into_iter().next_back());
-        let Some(path) = newest else { return Self::default() };
-        let made = fs::metadata(&path).and_then(|file| file.modified()).ok().and_then(|made| {
-            let since = made.duration_since(std::time::UNIX_EPOCH).ok()?;
-            Some(UnixMillis(i64::try_from(since.as_millis()).ok()?))
-        });
+        let Some(path) = newest_file(settings) else { return Self::default() };
+        let made = time_of(&path);
         let to_upload = settings.storage.is_some().then_some(path);
         if let (Some(made), None) = (made, &to_upload) {
             report(made);

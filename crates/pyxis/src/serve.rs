@@ -27,6 +27,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
 use crate::fast_path::{FastPath, source};
+use crate::running::{self, RunningServer};
 use crate::scrape::Scrape;
 use crate::service_manager::{self, Notice};
 use crate::stop_signals::StopSignals;
@@ -112,6 +113,8 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
     }
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
     present.recovered();
+    let server = RunningServer::new(&app.config, &bound.base_url, bound.address);
+    let _announcement = running::announce(&app.config.data_dir, app.gateway.node, &server)?;
     log_start(&app, bound.address);
     if let Some(Metrics { listener, handle }) = bound.metrics {
         let scrape = Scrape::new(app.gateway.clone(), handle, &app.config);

@@ -22,7 +22,7 @@ use crate::notice::see_other;
 use crate::session::SignedIn;
 use crate::view::Search;
 use crate::view::approvals::{
-    ApprovalPage, Card, CardState, InboxPage, Load, Pages, ReturnTo, StandalonePage,
+    ApprovalPage, Card, CardState, FirstAgent, FirstRequest, InboxPage, Load, Pages, ReturnTo, StandalonePage,
 };
 use crate::view::body::BodyView;
 use crate::{Error, State};
@@ -182,17 +182,18 @@ async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
     }))
 }
 
-/// A `curl` for this workspace. The agent's key cannot be shown: only its hash is stored.
-async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
+/// Steps for this workspace. The agent's key cannot be shown: only its hash is stored.
+async fn hint(state: &State, workspace: WorkspaceId) -> Result<FirstRequest, Error> {
     let store = &state.gateway.store;
     let (agents, credentials) =
         (lists::agents(workspace, state.gateway.now()), lists::credentials(store.engine(), workspace, None));
     let by_name = [(CredentialItem::NAME, Direction::Ascending)];
     let agents = agents.read(store, &Slice::first(1, &[])).await.map_err(Service::from)?;
     let credentials = credentials.read(store, &Slice::first(1, &by_name)).await.map_err(Service::from)?;
-    let key =
-        agents.first().map_or_else(|| "<agent key>".to_owned(), |agent| format!("{}…", agent.row.key_hint));
-    Ok(first_request(state, &key, credentials.first().map(|item| &item.row)))
+    let agent = agents.first().map(|item| FirstAgent { id: item.row.id.to_string(), name: item.row.name.clone() });
+    let credential = credentials.first().map(|item| &item.row);
+    let command = first_request(state, "<agent key>", credential);
+    Ok(FirstRequest { has_credential: credential.is_some(), agent, command })
 }
 
 pub(crate) async fn approval(

@@ -168,7 +168,8 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
     let chats = form::Chats::from_state(state);
     let mut warnings = match &stored {
         Some(policy) => {
-            form::warnings(policy, ApproverCount::load(&state.gateway.store, &row, policy).await?, &chats)
+            let able = ApproverCount::load(&state.gateway.store, workspace, row.id, policy).await?;
+            form::warnings(policy, able, &chats)
         }
         None => Vec::new(),
     };

@@ -24,8 +24,26 @@ pub struct InboxPage {
     /// True if the newest pending request comes first (`?order=newest`). Otherwise the oldest does, so that nothing
     /// moves when one arrives.
     pub newest_first: bool,
-    /// Shown to managers if there has never been a request: a `curl` that makes one.
-    pub first_request: Option<String>,
+    /// Shown to managers if there has never been a request.
+    pub first_request: Option<FirstRequest>,
+}
+
+/// Steps to a first request.
+#[derive(Clone, Debug)]
+pub struct FirstRequest {
+    /// True if a credential is stored.
+    pub has_credential: bool,
+    /// An agent that can get a new key; the present one cannot be shown.
+    pub agent: Option<FirstAgent>,
+    /// A `curl` with a placeholder for the key.
+    pub command: String,
+}
+
+/// Agent of a first request.
+#[derive(Clone, Debug)]
+pub struct FirstAgent {
+    pub id: String,
+    pub name: String,
 }
 
 /// Requests that a person was asked about, and their decisions.

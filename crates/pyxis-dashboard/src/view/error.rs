@@ -51,7 +51,7 @@ impl ErrorPage {
 
     /// 404 for a link that was used or has expired.
     pub fn link_used(request_id: Option<String>) -> Self {
-        let why = "A sign-in link works once and for a limited time. Ask a workspace manager for a new one, or create one on the server: pyxis user link --email you@example.com";
+        let why = "A sign-in link works once and for a limited time. Ask a workspace manager for a new one, or create one on the server: pyxis user link you@example.com";
         let mut page = Self::new(404, "This link has been used or has expired", why, request_id);
         "/sign-in".clone_into(&mut page.next);
         "Go to sign-in".clone_into(&mut page.next_label);

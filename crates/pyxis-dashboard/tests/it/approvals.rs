@@ -135,6 +135,7 @@ async fn the_standalone_page_offers_thirty_minutes_and_nothing_else() {
 async fn where_two_must_approve_no_grant_is_offered_and_one_yes_waits() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
+    server.with_person(&team, "bo@example.com", Role::Admin).await;
     let policy = Policy { min_approvals: 2, ..Policy::default() };
     policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
     let txn = server.ask(&team, "/v1/items", "", "{}").await;
@@ -151,6 +152,7 @@ async fn where_two_must_approve_no_grant_is_offered_and_one_yes_waits() {
 async fn whoever_is_not_listed_sees_why_and_cannot_decide() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
+    server.with_person(&team, "bo@example.com", Role::Admin).await;
     let policy = Policy { allowed_approvers: vec!["bo@example.com".into()], ..Policy::default() };
     policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
     let txn = server.ask(&team, "/v1/items", "", "{}").await;
@@ -313,6 +315,7 @@ async fn every_header_that_clients_do_not_send_by_themselves_is_there() {
 async fn whoever_may_not_decide_reads_a_long_body_on_its_own_page_too() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
+    server.with_person(&team, "bo@example.com", Role::Admin).await;
     let policy = Policy { allowed_approvers: vec!["bo@example.com".into()], ..Policy::default() };
     policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
     let txn = server.ask(&team, "/v1/upload", "", &"x".repeat(8193)).await;

@@ -9,19 +9,24 @@ use pyxis_testkit::engines;
 use crate::support::{ORIGIN_URL, Server};
 
 engines! {
-    async fn an_empty_page_has_the_command_that_fills_it(server: Server) {
+    async fn an_empty_page_has_the_command_that_fills_it_and_none_to_copy_that_cannot_work(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let curl = format!("data-copy-source>curl {ORIGIN_URL}/forward ");
+        let curl = format!(">curl {ORIGIN_URL}/forward ");
         let inbox = owner.get("/app/inbox").await.text;
         assert!(inbox.contains("No requests yet") && inbox.contains(&curl), "{inbox}");
         assert!(inbox.contains("X-PX-Credential: billing"), "with what there is: {inbox}");
+        assert!(inbox.contains("Make a new key for default-agent") && !inbox.contains("data-copy"), "{inbox}");
+        assert!(!inbox.contains("Store a credential"), "{inbox}");
 
         let actor = Actor::cli(team.id);
         let agent = agents::by_name(&server.gateway.store, team.id, "default-agent").await.unwrap();
         agents::remove(&server.gateway.audited, &actor, agent.row.id).await.unwrap();
         credentials::remove(&server.gateway.audited, &actor, "billing").await.unwrap();
+        let inbox = owner.get("/app/inbox").await.text;
+        let steps = ["href=\"/app/new/credential\">Store a credential", "href=\"/app/new/agent\">Add an agent"];
+        assert!(steps.iter().all(|step| inbox.contains(step)), "{inbox}");
         let page = owner.get("/app/agents").await.text;
-        assert!(page.contains("No agents yet") && page.contains(&curl), "{page}");
+        assert!(page.contains("No agents yet") && page.contains(&curl) && !page.contains("data-copy"), "{page}");
         let page = owner.get("/app/credentials").await.text;
         let add = "data-copy-source>pyxis credential add --name billing-api ";
         assert!(page.contains("No credentials yet") && page.contains(add), "{page}");

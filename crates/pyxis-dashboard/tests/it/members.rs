@@ -80,6 +80,7 @@ engines! {
     async fn owners_and_admins_change_a_policy_at_once(server: Server) {
         let (team, owner) = server.with_owner().await;
         let admin = server.with_person(&team, "bo@example.com", Role::Admin).await;
+        server.with_person(&team, "cleo@example.com", Role::Admin).await;
         for (mut manager, needed) in [(owner, "2"), (admin, "3")] {
             let fields = [("method_GET", "auto"), ("min_approvals", needed), ("channel", "dashboard")];
             let saved = manager.submit(EDITOR, EDITOR, &fields).await;

@@ -39,6 +39,8 @@ const EDITOR: &str = "/app/policies/billing";
 async fn proposer(server: &Server, team: &Team) -> (Browser, Authenticator) {
     let mut member = server.with_person(team, "mem@example.com", Role::Member).await;
     server.grant(team, "mem@example.com", false, true).await;
+    // The proposal needs a second person who may approve.
+    server.with_person(team, "admin@example.com", Role::Admin).await;
     let mut key = Authenticator::new(ORIGIN_URL, 4);
     register(&mut member, &mut key, "mem").await;
     (member, key)
@@ -486,18 +488,18 @@ engines! {
         let (mut member, mut key) = proposer(&server, &team).await;
         let staged = propose(&mut member).await;
         let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
-        set_policy(&server, &team, r#"{"min_approvals":3}"#).await;
+        set_policy(&server, &team, r#"{"require_reason":true}"#).await;
         let given = key.get(&begun["options"]);
         finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
         let stored = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
-        assert_eq!(stored.min_approvals, 3);
+        assert!(stored.require_reason && stored.min_approvals == 1);
         assert!(member.get(&staged).await.text.contains("has changed since"));
     }
 
     async fn an_account_that_somebody_else_opened_counts_with_them_until_its_passkey_signs_in(server: Server) {
         let (team, mut ana) = server.with_owner().await;
-        set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
         let mut bo = server.with_person(&team, "bo@example.com", Role::Admin).await;
+        set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
         let mut key = Authenticator::new(ORIGIN_URL, 2);
         register(&mut bo, &mut key, "bo").await;
         server.later(Duration::from_secs(1));

@@ -26,6 +26,9 @@ async fn everybody(server: &Server) -> (Team, Vec<(Who, Browser)>) {
             server.grant(&team, email, who == Who::Approver, who == Who::Editor).await;
         }
     }
+    for email in Who::OTHERS {
+        server.with_person(&team, email, Role::Admin).await;
+    }
     (team, people)
 }
 

@@ -1,9 +1,9 @@
 //! Number of people who may approve under a policy, with warnings if they are too few.
 
 use pyxis_core::eligibility;
+use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::Policy;
 use pyxis_store::Store;
-use pyxis_store::credentials::CredentialRow;
 use pyxis_store::passkeys;
 use pyxis_store::users::UserRow;
 
@@ -20,14 +20,18 @@ pub struct ApproverCount {
 }
 
 impl ApproverCount {
-    /// Counts the enabled people of the credential's workspace who may approve with this policy.
-    pub async fn load(store: &Store, credential: &CredentialRow, policy: &Policy) -> Result<Self> {
-        let workspace = credential.workspace_id;
+    /// Counts the enabled people of the workspace who may approve the credential's requests with this policy.
+    pub async fn load(
+        store: &Store,
+        workspace: WorkspaceId,
+        credential: CredentialId,
+        policy: &Policy,
+    ) -> Result<Self> {
         let granted = rights::list(store, workspace).await?;
         let is_assigned = |user: &UserRow| {
             granted
                 .iter()
-                .any(|(whose, on, right)| *whose == user.id && *on == credential.id && right.approve)
+                .any(|(whose, on, right)| *whose == user.id && *on == credential && right.approve)
         };
         let owners = passkeys::owners(store, workspace).await?;
         let mut count = Self::default();

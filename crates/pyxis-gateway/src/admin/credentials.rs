@@ -21,6 +21,7 @@ use serde_json::json;
 
 use super::channels;
 use super::description::check_description;
+use super::satisfiability;
 use crate::credentials::outbound::{ConnectionUse, Outbound, dispatch};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::{kinds, signing_keys, sought};
@@ -98,6 +99,9 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
     }
     let now = state.now();
     let id = CredentialId::new(now, &*state.entropy);
+    if let Some(policy) = &input.policy {
+        satisfiability::check(&state.store, actor.workspace, id, policy).await?;
+    }
     let aad = credentials::secret_aad(actor.workspace, id);
     let sealed = input
         .secret

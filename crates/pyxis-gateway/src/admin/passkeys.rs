@@ -17,7 +17,7 @@ use super::callers::Caller;
 use super::sessions::{self, LinkHolder, OpenedSession, Person, SESSION_LIFETIME};
 use super::staged::{self, Staged};
 use super::tokens::check_label;
-use super::{policies, rights};
+use super::{policies, rights, satisfiability};
 use crate::error::{Error, Result};
 use crate::identity::ceremony::{self, begin, verify};
 use crate::runtime::state::State;
@@ -173,6 +173,7 @@ pub async fn apply(
             "you no longer have the Policy right for this credential; ask an owner or admin",
         ));
     }
+    satisfiability::check(&state.store, caller.workspace(), staged.credential.id, &staged.policy).await?;
     let verified = verify(state, answer, Purpose::Policy, Some(caller.user.id)).await?;
     verified.check_binding(&staged.binding())?;
     let (now, row) = (state.now(), &staged.row);

@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{channels, credentials};
+use super::{channels, credentials, satisfiability};
 use crate::error::{Error, Result};
 use crate::identity::voters;
 use crate::requests::{authorize, content};
@@ -125,14 +125,36 @@ fn parse(row: &PolicyRow) -> Result<Policy> {
 
 /// Stores a policy. Ends grants that the stricter policy no longer allows. Returns the version.
 pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> Result<i64> {
+    put_if(state, actor, name, policy, None).await
+}
+
+/// Stores a policy in place of the one with this version; 0 if there is none. Fails if it has changed since.
+pub async fn put_over(state: &State, actor: &Actor, name: &str, policy: &Policy, base: i64) -> Result<i64> {
+    put_if(state, actor, name, policy, Some(base)).await
+}
+
+async fn put_if(
+    state: &State,
+    actor: &Actor,
+    name: &str,
+    policy: &Policy,
+    base: Option<i64>,
+) -> Result<i64> {
     let credential = credentials::get(&state.store, actor.workspace, name).await?;
     check_chat(state, &credential, policy).await?;
+    satisfiability::check(&state.store, actor.workspace, credential.id, policy).await?;
     let document = serde_json::to_string(policy).map_err(|error| Error::Internal(error.into()))?;
     let mut change = state.audited.begin(actor).await?;
     let before = before(&mut change, &credential).await?;
-    let now = state.now();
-    let version =
-        policies::put(&mut change.tx, actor.workspace, credential.id, &document, &actor.name, now).await?;
+    let (tx, workspace, id, now) = (&mut change.tx, actor.workspace, credential.id, state.now());
+    let version = match base {
+        None => policies::put(tx, workspace, id, &document, &actor.name, now).await?,
+        Some(base) => {
+            let replaced =
+                policies::replace_if_unchanged(tx, workspace, id, &document, base, &actor.name, now).await?;
+            replaced.ok_or(Error::Conflict("the policy has changed meanwhile"))?
+        }
+    };
     let ended = end_grants(state.now(), &mut change, &credential, before.as_ref(), policy).await?;
     let detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
     change.commit_about(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?;

@@ -16,7 +16,7 @@ use pyxis_store::users::UserRow;
 use serde_json::json;
 
 use super::callers::Caller;
-use super::{credentials, people, policies, rights};
+use super::{credentials, people, policies, rights, satisfiability};
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
@@ -58,6 +58,7 @@ pub async fn propose(state: &State, caller: &Caller, name: &str, policy: &Policy
     let credential = credentials::get(&state.store, caller.workspace(), name).await?;
     check_right(&state.store, &caller.user, &credential).await?;
     policies::check_chat(state, &credential, policy).await?;
+    satisfiability::check(&state.store, caller.workspace(), credential.id, policy).await?;
     let present = policies::get(&state.store, caller.workspace(), name).await?;
     let now = state.now();
     let row = StagedPolicyRow {

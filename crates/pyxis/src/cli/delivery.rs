@@ -2,6 +2,8 @@
 
 use clap::Subcommand;
 
+use super::confirmation::Confirmation;
+
 /// `pyxis webhook …`
 #[derive(Debug, Subcommand)]
 pub enum WebhookCommand {
@@ -33,6 +35,8 @@ pub enum WebhookCommand {
     Remove {
         /// Endpoint id.
         id: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
     /// Replace an endpoint's signing secret and print the new one, once; both sign for 24 hours.
     RotateSecret {

@@ -6,6 +6,8 @@ use clap::{Args, Subcommand};
 use pyxis_models::calibration::Curve;
 use pyxis_models::scope::Model;
 
+use super::confirmation::Confirmation;
+
 /// `pyxis activity …`
 #[derive(Debug, Subcommand)]
 pub enum ActivityCommand {
@@ -31,6 +33,8 @@ pub enum ActivityCommand {
     Remove {
         /// SHA-256 of the file, as `activity list` prints it.
         source: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 
@@ -68,6 +72,8 @@ pub enum ModelsCommand {
         /// Model that it replaces.
         #[arg(long, value_parser = model)]
         model: Model,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
     /// Print the features that a model reads, in order, and the SHA-256 that identifies them. With --addresses, write
     /// their features as training data.

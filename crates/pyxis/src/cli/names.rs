@@ -21,9 +21,9 @@ impl NewCredentialName {
     }
 }
 
-/// E-mail address of a person to add.
+/// E-mail address of a person.
 #[derive(Debug, Args)]
-pub struct NewUserEmail {
+pub struct UserEmail {
     /// E-mail address.
     #[arg(value_name = "EMAIL", required_unless_present = "email_option")]
     email_argument: Option<String>,
@@ -32,7 +32,7 @@ pub struct NewUserEmail {
     email_option: Option<String>,
 }
 
-impl NewUserEmail {
+impl UserEmail {
     /// The address; fails if argument and option differ.
     pub fn get(self) -> Result<String> {
         one("--email", self.email_argument, self.email_option)

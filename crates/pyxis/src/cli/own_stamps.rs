@@ -8,6 +8,8 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
 
+use super::confirmation::Confirmation;
+
 /// Validity, description and weight of an own Stamp.
 #[derive(Debug, Args)]
 pub struct OwnStampOptions {
@@ -69,11 +71,15 @@ pub enum AllowListCommand {
         name: StampName,
         #[command(flatten)]
         addresses: AddressOptions,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
     /// Delete a list and withdraw its Stamps.
     Delete {
         /// Name of the list.
         name: StampName,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 
@@ -106,6 +112,8 @@ pub enum OnchainStampCommand {
     Remove {
         /// Name of the Stamp.
         name: StampName,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
     /// List the kinds of conditions with their settings.
     Kinds,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use super::confirmation::Confirmation;
+
 /// `pyxis policy …`
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
@@ -13,6 +15,21 @@ pub enum PolicyCommand {
         credential: String,
         /// Policy document; - reads standard input.
         file: PathBuf,
+    },
+    /// Edit a credential's policy as JSON in $VISUAL or $EDITOR; the change is shown before it is saved.
+    Edit {
+        /// Credential name.
+        credential: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
+    },
+    /// Check policies for approvals that no one can give and for rules without effect. Exit 1 if there are any.
+    Lint {
+        /// Credential name [default: every credential with a policy].
+        credential: Option<String>,
+        /// Policy document to check instead of the stored one; - reads standard input.
+        #[arg(long, value_name = "FILE", requires = "credential")]
+        file: Option<PathBuf>,
     },
     /// Print a credential's policy.
     Show {

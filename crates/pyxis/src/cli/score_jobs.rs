@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use pyxis_core::id::{ScoreJobId, ScorerId};
 
+use super::confirmation::Confirmation;
+
 /// `pyxis score-job …`
 #[derive(Debug, Subcommand)]
 pub enum ScoreJobCommand {
@@ -36,6 +38,8 @@ pub enum ScoreJobCommand {
     Remove {
         /// Job id.
         id: ScoreJobId,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 

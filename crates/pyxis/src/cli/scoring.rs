@@ -10,6 +10,8 @@ use pyxis_core::hex;
 use pyxis_core::id::{ApiKeyId, ScorerChangeId, ScorerId};
 use pyxis_core::stamp::{Nullifier, StampName};
 
+use super::confirmation::Confirmation;
+
 /// `pyxis scorer …`
 #[derive(Debug, Subcommand)]
 pub enum ScorerCommand {
@@ -96,6 +98,8 @@ pub enum AddressCommand {
     Erase {
         /// Address.
         address: EvmAddress,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
     /// Print the receipts of an erased address. Exit 3 if there is none.
     Receipts {
@@ -369,5 +373,7 @@ pub enum IssuerCommand {
     Remove {
         /// DID of the issuer.
         did: String,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }

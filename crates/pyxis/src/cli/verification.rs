@@ -6,6 +6,8 @@ use clap::{Args, Subcommand};
 use pyxis_core::proof::{ActionId, Kind, NetworkName, ProofNullifier, Subject};
 use pyxis_verify::registry::Issuer;
 
+use super::confirmation::Confirmation;
+
 /// `pyxis proofs …`
 #[derive(Debug, Subcommand)]
 pub enum ProofsCommand {
@@ -154,6 +156,8 @@ pub enum ProofIssuerCommand {
         /// Kinds of proofs, comma-separated, or all.
         #[arg(long, value_parser = kinds, default_value = "all")]
         kinds: Kinds,
+        #[command(flatten)]
+        confirmation: Confirmation,
     },
 }
 

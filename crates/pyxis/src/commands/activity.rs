@@ -17,6 +17,7 @@ use pyxis_store::activity;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::confirm::confirm;
 use super::{nothing_to_do, open, out};
 use crate::app::App;
 use crate::cli::{ActivityCommand, Global};
@@ -26,10 +27,11 @@ pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<Exi
     match command {
         ActivityCommand::Import { files, defer } => import(&app, global.json, &files, defer).await,
         ActivityCommand::List => list(&app, global.json).await,
-        ActivityCommand::Remove { source } => {
+        ActivityCommand::Remove { source, confirmation } => {
+            confirm(confirmation, &format!("remove the activity of the imported file {source}"))?;
             if !activity::remove_import(&app.store, &source).await? {
                 let why = "no imported file has this SHA-256; `pyxis activity list` prints those that do";
-                return Ok(nothing_to_do(why));
+                return nothing_to_do(why);
             }
             print_result(global.json, &[], Some(&rebuild(&app, false).await?));
             Ok(ExitCode::SUCCESS)
@@ -78,7 +80,7 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf], defer: bool) -> Res
         let rebuilt = if defer { None } else { Some(rebuild(app, false).await?) };
         print_result(as_json, &imported, rebuilt.as_ref());
     } else if failure.is_none() {
-        return Ok(nothing_to_do("every file was already imported"));
+        return nothing_to_do("every file was already imported");
     }
     if let Some(error) = failure {
         return Err(error);

@@ -6,6 +6,7 @@ use anyhow::Result;
 use pyxis_scoring::service::erasures::{self, Erasure};
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{NOTHING_TO_DO, acting, activity, out};
 use crate::cli::{AddressCommand, Global};
 
@@ -13,7 +14,8 @@ pub(super) async fn run(global: &Global, command: AddressCommand) -> Result<Exit
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
     let found = match command {
-        AddressCommand::Erase { address } => {
+        AddressCommand::Erase { address, confirmation } => {
+            confirm(confirmation, &format!("erase everything that is stored about {address}"))?;
             let erased = erasures::erase(state, &actor, address).await?;
             // Features of other wallets may depend on what was removed.
             activity::update_derived_data(&app).await?;

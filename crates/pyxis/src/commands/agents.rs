@@ -6,6 +6,7 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{AlreadySo, acting, out};
 use crate::app::App;
 use crate::cli::{AgentCommand, Global};
@@ -54,6 +55,12 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             ];
             out::list(global.json, "agents", &columns, &rows);
         }
+        AgentCommand::Show { name } => {
+            let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
+            let mut value = agent_json(&agent);
+            value["created_at"] = agent.row.created_at.to_rfc3339().into();
+            out::record(global.json, &value);
+        }
         AgentCommand::Enable { name } => set_enabled(&app, &actor, &name, true, global.json).await?,
         AgentCommand::Disable { name } => set_enabled(&app, &actor, &name, false, global.json).await?,
         AgentCommand::Rotate { name } => {
@@ -61,8 +68,9 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             let (agent, key) = agents::rotate(state, &actor, agent.row.id).await?;
             print_key(global.json, &agent, &key);
         }
-        AgentCommand::Remove { name } => {
+        AgentCommand::Remove { name, confirmation } => {
             let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
+            confirm(confirmation, &format!("remove the agent {} and its key", agent.row.name))?;
             agents::remove(&state.audited, &actor, agent.row.id).await?;
             if global.json {
                 out::json(&json!({ "removed": agent.row.name }));

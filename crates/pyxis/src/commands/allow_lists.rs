@@ -11,6 +11,7 @@ use pyxis_scoring::service::allow_lists::{self, AllowList, ListChange, MAX_CHANG
 use pyxis_scoring::service::own_stamps::OwnStampInput;
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{NOTHING_TO_DO, acting, address_file, out};
 use crate::cli::{AddressOptions, AllowListCommand, Global, OwnStampOptions};
 
@@ -57,16 +58,20 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
             }
             print(global.json, &name, "added", total)
         }
-        AllowListCommand::Remove { name, addresses } => {
+        AllowListCommand::Remove { name, addresses, confirmation } => {
             let mut total = ListChange { changed: 0, withdrawn: 0 };
-            for part in read(addresses)?.chunks(MAX_CHANGED) {
+            let addresses = read(addresses)?;
+            let count = out::count_noun(addresses.len(), "address");
+            confirm(confirmation, &format!("remove {count} from {name} and withdraw their Stamps"))?;
+            for part in addresses.chunks(MAX_CHANGED) {
                 let done = allow_lists::remove(state, &actor, &name, part).await?;
                 total.changed += done.changed;
                 total.withdrawn += done.withdrawn;
             }
             print(global.json, &name, "removed", total)
         }
-        AllowListCommand::Delete { name } => {
+        AllowListCommand::Delete { name, confirmation } => {
+            confirm(confirmation, &format!("delete the list {name} and withdraw its Stamps"))?;
             let done = allow_lists::delete(state, &actor, &name).await?;
             print(global.json, &name, "removed", done);
             true

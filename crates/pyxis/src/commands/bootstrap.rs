@@ -45,10 +45,10 @@ pub(super) async fn run(global: &Global, owner_email: &str, again: bool) -> Resu
         _ => None,
     };
     let Some(first) = first else {
-        return Ok(nothing_to_do(
+        return nothing_to_do(
             "this database already has a workspace; nothing was changed. If its keys were never received, \
              --reissue replaces those that were never used",
-        ));
+        );
     };
     app.gateway.audit.stop().await?;
     print(global.json, &first);

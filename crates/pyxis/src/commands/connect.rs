@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{out, quiet, settings};
 use crate::cli::{Connect, Global};
 use crate::config::Config;
+use crate::running;
 use crate::serve::default_base_url;
 
 /// Prints the configuration of a program, or the programs that are known.
@@ -53,9 +54,11 @@ pub(super) fn server_url(global: &Global, url: Option<String>) -> Result<String>
     Ok(format!("{base_url}{}", pyxis_mcp::PATH))
 }
 
-/// Base URL of this installation.
+/// Base URL of this installation: the configured one, that of the server that runs here, or the default one.
 pub(super) fn installation_url(config: &Config) -> String {
-    config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen))
+    let configured = config.base_url.clone();
+    let running = || running::find(&config.data_dir).map(|server| server.base_url);
+    configured.or_else(running).unwrap_or_else(|| default_base_url(config.listen))
 }
 
 /// An http or https URL without the path of the MCP server and without a final slash.

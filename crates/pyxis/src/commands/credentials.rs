@@ -5,19 +5,24 @@ mod settings;
 use std::io::{IsTerminal, Read, Write};
 
 use anyhow::{Context, Result, bail};
+use pyxis_core::admin_error::Missing;
 use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, TokenSigningKey};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::nearest::suggestion;
 use pyxis_core::policy::Policy;
 use pyxis_core::presets::Preset;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
+use pyxis_gateway::admin::policies;
 use pyxis_gateway::{Actor, CredentialOptions, Error, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
 
 use self::settings::{filled, of_kind, refuse_unused};
+use super::confirm::confirm;
 use super::{acting, out, presets};
+use crate::app::App;
 use crate::cli::{AddCredential, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm};
 use crate::config::env::ProcessEnv;
 use crate::config::secrets::{clean_secret, read_secret, read_variable};
@@ -66,15 +71,18 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
         }
         CredentialCommand::SetSecret { name, secret } => {
             let secret = read(&secret)?.context("no secret was given")?;
-            let version = credentials::replace_secret(state, &actor, &name, value(&secret)?).await?;
-            warn(state, &credentials::get(&state.store, actor.workspace, &name).await?);
+            let row = credential_row(&app, &actor, &name).await?;
+            let version = credentials::replace_secret(state, &actor, &row.name, value(&secret)?).await?;
+            warn(state, &row);
             if global.json {
                 out::json(&json!({ "name": name, "version": version }));
             } else {
                 out::line(format_args!("replaced; version {version}"));
             }
         }
-        CredentialCommand::Remove { name } => {
+        CredentialCommand::Remove { name, confirmation } => {
+            let row = credential_row(&app, &actor, &name).await?;
+            confirm(confirmation, &format!("remove the credential {} and its secret", row.name))?;
             credentials::remove(&state.audited, &actor, &name).await?;
             if global.json {
                 out::json(&json!({ "removed": name }));
@@ -82,7 +90,9 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
                 out::line(format_args!("removed {name}"));
             }
         }
+        CredentialCommand::Show { name } => show(global, &app, &actor, &name).await?,
         CredentialCommand::Verify { name, url } => {
+            let name = credential_row(&app, &actor, &name).await?.name;
             let status = verified(state, &actor, &name, url.as_deref()).await?;
             if global.json {
                 out::json(&json!({ "name": name, "status": status, "ok": (200..400).contains(&status) }));
@@ -92,6 +102,38 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
         }
     }
     app.gateway.audit.stop().await?;
+    Ok(())
+}
+
+/// The credential with this name. The refusal names the nearest one: whoever has the command line may list them.
+pub(super) async fn credential_row(app: &App, actor: &Actor, name: &str) -> Result<CredentialRow> {
+    let (store, workspace) = (&app.gateway.store, actor.workspace);
+    match credentials::get(store, workspace, name).await {
+        Err(Error::NotFound(_)) => {
+            let all = credentials::list(store, workspace).await?;
+            let known = all.iter().map(|row| row.name.as_str());
+            Err(Error::NotFound(Missing::with_name("credential", name, known)).into())
+        }
+        found => Ok(found?),
+    }
+}
+
+/// Prints a credential without its secret.
+async fn show(global: &Global, app: &App, actor: &Actor, name: &str) -> Result<()> {
+    let row = credential_row(app, actor, name).await?;
+    let store = &app.gateway.store;
+    let policy = policies::get(store, actor.workspace, &row.name).await?.map(|(row, _)| row.version);
+    let json_of = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let mut value = credential_json(&row);
+    value["auth"] = row.auth.as_deref().map(json_of).unwrap_or_default();
+    value["options"] = json_of(&row.options);
+    value["has_secret"] = row.sealed_secret.is_some().into();
+    value["updated_at"] = row.updated_at.to_rfc3339().into();
+    value["verified_at"] = row.verified_at.map(UnixMillis::to_rfc3339).into();
+    value["verified_status"] = row.verified_status.into();
+    value["policy_version"] = policy.into();
+    value["warnings"] = credentials::warnings(&app.gateway.keyring, &row).into();
+    out::record(global.json, &value);
     Ok(())
 }
 

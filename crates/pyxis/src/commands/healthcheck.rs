@@ -1,6 +1,6 @@
 //! `pyxis healthcheck`: the readiness of a running server or side-car, for container engines and service managers.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -59,22 +59,32 @@ async fn check(global: &Global, url: Option<&str>, subject: CheckedProgram) -> R
     check_ready(&app::client(&config)?.private(), &url, subject).await
 }
 
-/// URL of the server or proxy that these settings start, on this machine.
-fn local_url(config: &Config, subject: CheckedProgram) -> Result<String> {
-    let (mut address, name) = match subject {
-        CheckedProgram::Server => (config.listen, "PX_LISTEN"),
-        CheckedProgram::Proxy => (config.proxy.listen, "PX_PROXY_LISTEN"),
-    };
-    if address.port() == 0 {
-        bail!("{name} leaves the port to the system; name the address with --url");
-    }
+/// URL of the server that these settings start, on this machine.
+pub(super) fn local_server_url(config: &Config) -> Result<String> {
+    local_url(config, CheckedProgram::Server)
+}
+
+/// The address, with a loopback one in place of one that stands for all.
+pub(super) fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
             IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
         });
     }
-    Ok(format!("http://{address}"))
+    address
+}
+
+/// URL of the server or proxy that these settings start, on this machine.
+fn local_url(config: &Config, subject: CheckedProgram) -> Result<String> {
+    let (address, name) = match subject {
+        CheckedProgram::Server => (config.listen, "PX_LISTEN"),
+        CheckedProgram::Proxy => (config.proxy.listen, "PX_PROXY_LISTEN"),
+    };
+    if address.port() == 0 {
+        bail!("{name} leaves the port to the system; name the address with --url");
+    }
+    Ok(format!("http://{}", reachable(address)))
 }
 
 /// Succeeds if the answer says ready. A redirect is not an answer.

@@ -7,6 +7,7 @@ use pyxis_scoring::service::issuers::{self, Added};
 use pyxis_store::issuers::IssuerRow;
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{NOTHING_TO_DO, acting, out};
 use crate::cli::{Global, IssuerCommand};
 
@@ -29,7 +30,8 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
             out::list(global.json, "trusted issuers", &["name", "did", "created_at"], &rows);
             true
         }
-        IssuerCommand::Remove { did } => {
+        IssuerCommand::Remove { did, confirmation } => {
+            confirm(confirmation, &format!("stop trusting the issuer {did}"))?;
             issuers::remove(&state.audited, &actor, &did).await?;
             if global.json {
                 out::json(&json!({ "removed": did }));

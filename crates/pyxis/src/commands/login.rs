@@ -1,4 +1,7 @@
-//! `pyxis login` and `pyxis logout`: the server and the agent key that `pyxis run` uses.
+//! `pyxis login` and `pyxis logout`: the server and the key that commands use.
+//!
+//! An agent key is for `pyxis run` and `pyxis proxy`, and a person's access token for `pyxis inbox` and the commands that
+//! decide. One login can hold both, each with its server.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
@@ -11,22 +14,44 @@ use pyxis_run::Server;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::person_api::PersonApi;
 use super::{AlreadySo, connect, out, quiet, settings};
 use crate::app;
 use crate::cli::{Global, Login};
+use crate::config::Config;
 use crate::config::env::{Env, ProcessEnv};
 use crate::config::secrets::clean_secret;
 
 /// Longest input that is read as a key, in bytes.
 const MAX_KEY: u64 = 4096;
 
-/// A saved login.
+/// Beginnings of a person's tokens: one that they created, and that of a session.
+const PERSON_PREFIXES: [&str; 2] = ["px_pat_", "px_session_"];
+
+/// Saved logins of an agent and of a person.
+#[derive(Debug, Default, Deserialize)]
+struct LoginFile {
+    #[serde(flatten)]
+    agent: Option<SavedLogin>,
+    person: Option<SavedPerson>,
+}
+
+/// A saved login of an agent.
 #[derive(Debug, Deserialize)]
 pub(super) struct SavedLogin {
     /// Base URL of the server.
     pub(super) url: String,
     /// Agent key for it.
     pub(super) agent_key: SecretString,
+}
+
+/// A saved login of a person.
+#[derive(Debug, Deserialize)]
+pub(super) struct SavedPerson {
+    /// Base URL of the server.
+    pub(super) url: String,
+    /// Access token for it.
+    pub(super) token: SecretString,
 }
 
 /// Checks a key with the server and saves both.
@@ -37,12 +62,27 @@ pub(super) async fn login(global: &Global, options: Login) -> Result<()> {
         None => connect::installation_url(&config),
     };
     let key = read_key()?;
+    if PERSON_PREFIXES.iter().any(|prefix| key.expose().starts_with(prefix)) {
+        return login_person(global, &config, url, key).await;
+    }
     let server = Server::new(app::client(&config)?.private(), url.clone(), &key)?;
     let routes = server.routes(Vec::new()).await?;
-    let path = path()?;
-    save(&path, &url, &key).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut file = file_to_change()?;
+    file.agent = Some(SavedLogin { url: url.clone(), agent_key: key });
+    let path = save(&file)?;
     let value = json!({ "url": url, "agent": routes.agent(), "file": path });
     out::outcome(global.json, &value, format_args!("logged in to {url} as {}", routes.agent()));
+    Ok(())
+}
+
+/// Checks a person's token by what it is for, and saves it.
+async fn login_person(global: &Global, config: &Config, url: String, token: SecretString) -> Result<()> {
+    PersonApi::with_token(config, url.clone(), &token)?.get("/approvals?state=pending&limit=1").await?;
+    let mut file = file_to_change()?;
+    file.person = Some(SavedPerson { url: url.clone(), token });
+    let path = save(&file)?;
+    let value = json!({ "url": url, "person": true, "file": path });
+    out::outcome(global.json, &value, format_args!("logged in to {url} with your access token"));
     Ok(())
 }
 
@@ -61,8 +101,33 @@ pub(super) fn logout(global: &Global) -> Result<()> {
     }
 }
 
-/// The saved login, if there is one.
+/// The saved login of an agent, if there is one.
 pub(super) fn read() -> Result<Option<SavedLogin>> {
+    Ok(read_file()?.agent)
+}
+
+/// The saved login of a person, if there is one.
+pub(super) fn person() -> Result<Option<SavedPerson>> {
+    Ok(read_file()?.person)
+}
+
+fn read_file() -> Result<LoginFile> {
+    let Some((path, text)) = read_text()? else { return Ok(LoginFile::default()) };
+    parse(&text).with_context(|| format!("{} is damaged; run `pyxis login` again", path.display()))
+}
+
+/// The file to add a login to. A damaged one is replaced.
+fn file_to_change() -> Result<LoginFile> {
+    Ok(read_text()?.and_then(|(_, text)| parse(&text)).unwrap_or_default())
+}
+
+/// The content of a file. An error of the parser would quote it.
+fn parse(text: &SecretString) -> Option<LoginFile> {
+    serde_json::from_str(text.expose()).ok()
+}
+
+/// Path and content of the file, if there is one.
+fn read_text() -> Result<Option<(PathBuf, SecretString)>> {
     let Ok(path) = path() else { return Ok(None) };
     let metadata = match fs::metadata(&path) {
         Ok(metadata) => metadata,
@@ -70,12 +135,10 @@ pub(super) fn read() -> Result<Option<SavedLogin>> {
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     if metadata.permissions().mode() & 0o077 != 0 {
-        bail!("{} holds an agent key, and others may read it: run chmod 600 on it", path.display());
+        bail!("{} holds a key, and others may read it: run chmod 600 on it", path.display());
     }
     let text = SecretString::new(fs::read_to_string(&path)?);
-    // The cause would quote the file.
-    let saved = serde_json::from_str(text.expose()).ok();
-    saved.map(Some).with_context(|| format!("{} is damaged; run `pyxis login` again", path.display()))
+    Ok(Some((path, text)))
 }
 
 /// `pyxis/login.json` in the user's configuration directory (XDG Base Directory Specification).
@@ -89,22 +152,42 @@ fn path() -> Result<PathBuf> {
 /// The key that a person types, or the first line of standard input.
 fn read_key() -> Result<SecretString> {
     let text = if io::stdin().is_terminal() {
-        out::notice("Agent key (it is not shown):");
+        out::notice("Agent key, or your access token (it is not shown):");
         rpassword::read_password().context("cannot read the key")?
     } else {
         let mut text = String::new();
         io::stdin().take(MAX_KEY).read_to_string(&mut text).context("cannot read the key")?;
         text
     };
-    let key = clean_secret("the agent key", text)?;
+    let key = clean_secret("the key", text)?;
     if key.expose().is_empty() {
-        bail!("no agent key; type it, or give it on standard input: pyxis login < FILE");
+        bail!(
+            "no agent key and no access token; type one of them, or give it on standard input: pyxis login < FILE"
+        );
     }
     Ok(key)
 }
 
-/// Writes the file next to its place and moves it there, so that a login is whole or absent.
-fn save(path: &Path, url: &str, key: &SecretString) -> Result<()> {
+/// Writes the file next to its place and moves it there, so that a login is whole or absent. Returns the place.
+fn save(file: &LoginFile) -> Result<PathBuf> {
+    let path = path()?;
+    write(&path, &content(file)).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+fn content(file: &LoginFile) -> SecretString {
+    let mut content = json!({});
+    if let Some(SavedLogin { url, agent_key }) = &file.agent {
+        content["url"] = url.as_str().into();
+        content["agent_key"] = agent_key.expose().as_str().into();
+    }
+    if let Some(SavedPerson { url, token }) = &file.person {
+        content["person"] = json!({ "url": url, "token": token.expose() });
+    }
+    SecretString::new(content.to_string())
+}
+
+fn write(path: &Path, text: &SecretString) -> Result<()> {
     let directory = path.parent().context("no directory")?;
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     let next = path.with_extension("json.new");
@@ -113,9 +196,30 @@ fn save(path: &Path, url: &str, key: &SecretString) -> Result<()> {
         _ => {}
     }
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next)?;
-    let text = SecretString::new(json!({ "url": url, "agent_key": key.expose() }).to_string());
     file.write_all(text.expose().as_bytes())?;
     file.sync_all()?;
     fs::rename(&next, path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_of_an_agent_and_one_of_a_person_are_kept_together_each_with_its_server() {
+        let key = |text: &str| SecretString::new(text.to_owned());
+        let agent = SavedLogin { url: "https://one.example".to_owned(), agent_key: key("px_agent_a") };
+        let person = SavedPerson { url: "https://two.example".to_owned(), token: key("px_pat_b") };
+        let both = LoginFile { agent: Some(agent), person: Some(person) };
+        let read = |file: &LoginFile| serde_json::from_str::<LoginFile>(content(file).expose()).unwrap();
+        let again = read(&both);
+        assert_eq!(again.agent.as_ref().map(|agent| agent.url.as_str()), Some("https://one.example"));
+        assert_eq!(again.person.as_ref().map(|person| person.token.expose().as_str()), Some("px_pat_b"));
+        let person_alone = read(&LoginFile { agent: None, ..again });
+        assert!(person_alone.agent.is_none() && person_alone.person.is_some());
+        let earlier = r#"{"url": "https://one.example", "agent_key": "px_agent_a"}"#;
+        let earlier: LoginFile = serde_json::from_str(earlier).unwrap();
+        assert!(earlier.agent.is_some() && earlier.person.is_none());
+    }
 }

@@ -17,6 +17,7 @@ use pyxis_scoring::service::clusters::ClusterFormat;
 use pyxis_store::models;
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{activity, nothing_to_do, open, out};
 use crate::app::App;
 use crate::cli::{Evaluate, Global, ModelsCommand, Train};
@@ -46,9 +47,10 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
             own::add(&app, global.json, &wanted).await?;
             activity::update_derived_data(&app).await?;
         }
-        ModelsCommand::Remove { model } => {
+        ModelsCommand::Remove { model, confirmation } => {
+            confirm(confirmation, &format!("remove the custom model for {model}"))?;
             if !own::remove(&app, model).await? {
-                return Ok(nothing_to_do(format_args!("no model of your own replaces {model}")));
+                return nothing_to_do(format_args!("no model of your own replaces {model}"));
             }
             out::outcome(
                 global.json,
@@ -61,7 +63,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
         ModelsCommand::Reset => {
             let held = app.scoring.models.current().await?;
             if held.installed().is_none() || !models::uninstall(&app.store, SystemClock.now()).await? {
-                return Ok(nothing_to_do("the built-in models are already in force"));
+                return nothing_to_do("the built-in models are already in force");
             }
             out::outcome(global.json, &json!({ "reset": true }), "the built-in models are in force");
             activity::update_derived_data(&app).await?;

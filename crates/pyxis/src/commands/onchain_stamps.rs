@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use pyxis_scoring::service::onchain_stamps::{self, ConditionInput, OnChainStamp};
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{acting, allow_lists, out};
 use crate::cli::{Global, OnchainStampCommand};
 
@@ -34,7 +35,8 @@ pub(super) async fn run(global: &Global, command: OnchainStampCommand) -> Result
             let stamp = stamp_json(&onchain_stamps::get(state, &actor, &name).await?);
             if global.json { out::json(&stamp) } else { print(false, &[stamp]) }
         }
-        OnchainStampCommand::Remove { name } => {
+        OnchainStampCommand::Remove { name, confirmation } => {
+            confirm(confirmation, &format!("remove the on-chain Stamp {name} and withdraw what was issued"))?;
             let withdrawn = onchain_stamps::remove(state, &actor, &name).await?;
             let value = json!({ "name": name, "withdrawn": withdrawn });
             out::outcome(global.json, &value, format_args!("{name} removed; Stamps withdrawn: {withdrawn}"));

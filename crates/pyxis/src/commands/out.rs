@@ -57,6 +57,32 @@ pub(super) fn list(as_json: bool, things: &str, columns: &[&str], rows: &[Value]
     table(as_json, columns, rows);
 }
 
+/// Prints one thing: a line for each member, or JSON.
+pub(super) fn record(as_json: bool, value: &Value) {
+    let members = value.as_object().filter(|_| !as_json);
+    let Some(members) = members else { return json(value) };
+    let width = members.keys().map(String::len).max().unwrap_or_default();
+    for (name, value) in members {
+        line(format_args!("{:<width$}  {}", name.replace('_', " "), cell(value)));
+    }
+}
+
+/// A value on one line.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) if text.is_empty() => "-".to_owned(),
+        Value::String(text) => on_one_line(text),
+        Value::Array(items) if items.is_empty() => "-".to_owned(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map_or_else(|| item.to_string(), on_one_line))
+            .collect::<Vec<_>>()
+            .join(", "),
+        other => on_one_line(&other.to_string()),
+    }
+}
+
 /// Prints rows as a table, or as a JSON array.
 pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     if as_json {

@@ -27,7 +27,7 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
             print_result(global, &told, &told_line);
         }
         UserCommand::Link { email } => {
-            let user = people::by_email(&state.store, actor.workspace, &email).await?;
+            let user = people::by_email(&state.store, actor.workspace, &email.get()?).await?;
             let link = people::link(state, &actor, user.id).await?;
             print_result(global, &json!({ "email": user.email, "link": link.expose() }), link.expose());
         }

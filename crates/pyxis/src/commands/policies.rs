@@ -1,40 +1,50 @@
 //! `pyxis policy`.
 
+mod edit;
+mod lint;
+
 use std::io::Read;
 use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::admin::approver_count::ApproverCount;
 use pyxis_gateway::admin::policies::ExplainedRequest;
-use pyxis_gateway::admin::{credentials, policies};
+use pyxis_gateway::admin::policies;
+use pyxis_store::credentials::CredentialRow;
 use serde_json::json;
 
-use super::{acting, out};
+use super::credentials::credential_row;
+use super::{acting, acting_as_server, out};
+use crate::app::App;
 use crate::cli::{Global, PolicyCommand};
 
-pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
-    let (app, actor) = acting(global).await?;
+pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<ExitCode> {
+    let (app, actor) = match command {
+        PolicyCommand::Explain { .. } => acting_as_server(global).await?,
+        _ => acting(global).await?,
+    };
     let state = &app.gateway;
     match command {
         PolicyCommand::Set { credential, file } => {
+            let credential = credential_row(&app, &actor, &credential).await?;
             let policy = Policy::from_json(&document(&file)?).map_err(policies::invalid)?;
-            let version = policies::put(state, &actor, &credential, &policy).await?;
-            let row = credentials::get(&state.store, actor.workspace, &credential).await?;
-            let mode = policies::mode(&state.store, actor.workspace).await?;
-            let mut warnings = policies::warnings(&row, Some(&policy), mode);
-            warnings.extend(ApproverCount::load(&state.store, &row, &policy).await?.warnings(&policy));
-            if global.json {
-                out::json(&json!({ "credential": credential, "version": version, "warnings": warnings }));
-            } else {
-                out::line(format_args!("policy of {credential}: version {version}"));
-                for warning in warnings {
-                    out::notice(format_args!("warning: {warning}"));
-                }
-            }
+            let version = policies::put(state, &actor, &credential.name, &policy).await?;
+            stored(global, &app, &credential, &policy, version).await?;
+        }
+        PolicyCommand::Edit { credential, confirmation } => {
+            let credential = credential_row(&app, &actor, &credential).await?;
+            edit::run(global, &app, &actor, &credential, confirmation).await?;
+        }
+        PolicyCommand::Lint { credential, file } => {
+            let code = lint::run(global, &app, &actor, credential.as_deref(), file.as_deref()).await?;
+            app.gateway.audit.stop().await?;
+            return Ok(code);
         }
         PolicyCommand::Show { credential } => {
-            let found = policies::get(&state.store, actor.workspace, &credential).await?;
+            let credential = credential_row(&app, &actor, &credential).await?;
+            let found = policies::get(&state.store, actor.workspace, &credential.name).await?;
             let (_, policy) =
                 found.context("this credential has no policy; the workspace's approval mode applies")?;
             out::line(serde_json::to_string_pretty(&policy)?);
@@ -47,7 +57,8 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
                 body: body.as_deref(),
                 content_type: Some(content_type.as_str()),
             };
-            let said = policies::explain(state, actor.workspace, &credential, &request).await?;
+            let row = credential_row(&app, &actor, &credential).await?;
+            let said = policies::explain(state, actor.workspace, &row.name, &request).await?;
             if global.json {
                 out::json(&serde_json::to_value(&said)?);
             } else {
@@ -61,6 +72,29 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
         }
     }
     app.gateway.audit.stop().await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the version of a policy that was stored, and its warnings.
+async fn stored(
+    global: &Global,
+    app: &App,
+    credential: &CredentialRow,
+    policy: &Policy,
+    version: i64,
+) -> Result<()> {
+    let (store, workspace, name) = (&app.gateway.store, credential.workspace_id, &credential.name);
+    let mode = policies::mode(store, workspace).await?;
+    let mut warnings = policies::warnings(credential, Some(policy), mode);
+    warnings.extend(ApproverCount::load(store, workspace, credential.id, policy).await?.warnings(policy));
+    if global.json {
+        out::json(&json!({ "credential": name, "version": version, "warnings": warnings }));
+        return Ok(());
+    }
+    out::line(format_args!("policy of {name}: version {version}"));
+    for warning in warnings {
+        out::notice(format_args!("warning: {warning}"));
+    }
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use pyxis_verify::registry;
 use pyxis_verify::service::{blocklist, issuers, proofs};
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{NOTHING_TO_DO, acting, out, quiet, settings};
 use crate::app::App;
 use crate::cli::{AttestationKeysCommand, Global, Kinds, ProofIssuerCommand, ProofsCommand, What};
@@ -240,7 +241,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
             let rows: Vec<Value> = issuers::list(&state.store).await?.iter().map(row).collect();
             out::list(global.json, "trusted issuers", &["kind", "name", "issuer", "created_at"], &rows);
         }
-        ProofIssuerCommand::Remove { issuer, kinds: Kinds(kinds) } => {
+        ProofIssuerCommand::Remove { issuer, kinds: Kinds(kinds), confirmation } => {
             let text = issuer.to_string();
             let listed: Vec<_> = issuers::list(&state.store).await?;
             let listed = listed.iter().filter(|row| row.issuer == text && kinds.contains(&row.kind));
@@ -250,6 +251,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
                     "this issuer is not trusted for these kinds; `pyxis proofs issuer list` shows the trusted ones"
                 );
             }
+            confirm(confirmation, &format!("stop trusting the issuer {text}"))?;
             for kind in &listed {
                 issuers::remove(&state.audited, actor, *kind, issuer).await?;
             }

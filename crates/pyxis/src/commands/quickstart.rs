@@ -42,6 +42,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     flags.entry("log").or_insert_with(|| "warn".to_owned());
     let (mut config, traces) = serving_settings(&flags)?;
     config.accept_lost_database = listen.accept_lost_database;
+    server::warn_of_settings(&flags);
     let upstream = if demo { Some(TcpListener::bind("127.0.0.1:0").await?) } else { None };
     if let Some(upstream) = &upstream {
         // Exactly this address and port, and only here.

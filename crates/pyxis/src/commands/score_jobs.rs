@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
 
+use super::confirm::confirm;
 use super::{NOTHING_TO_DO, acting, out, streamed};
 use crate::app::App;
 use crate::cli::{CreateJob, Download, Global, ScoreJobCommand};
@@ -64,7 +65,8 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
             download(&app, &actor, global.json, id, rows, format.as_deref(), &file).await?;
             true
         }
-        ScoreJobCommand::Remove { id } => {
+        ScoreJobCommand::Remove { id, confirmation } => {
+            confirm(confirmation, &format!("remove the job {id} and its results"))?;
             score_jobs::remove(state, &actor, id).await?;
             out::outcome(global.json, &json!({ "removed": id }), format_args!("removed {id}"));
             true

@@ -10,6 +10,7 @@ use super::bootstrap::{self, First};
 use super::{out, serving_settings};
 use crate::app;
 use crate::cli::{Global, Serving};
+use crate::config::Flags;
 use crate::config::env::ProcessEnv;
 use crate::config::warnings::warnings;
 use crate::serve::{self, Bound};
@@ -21,9 +22,7 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     listen.add_to(&mut flags);
     let (mut config, traces) = serving_settings(&flags)?;
     config.accept_lost_database = listen.accept_lost_database;
-    for found in warnings(&flags, &ProcessEnv) {
-        tracing::warn!(setting = found.place, "{}; {}", found.message, found.fix);
-    }
+    warn_of_settings(&flags);
     let bound = serve::bind(&config).await?;
     let app = app::open(config, bound.base_url.clone()).await?;
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
@@ -39,16 +38,30 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     if workspaces::list(&app.gateway.store).await?.is_empty()
         && let Some(made) = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?
     {
-        welcome(global.json, &made);
+        welcome(global.json, app.config.surfaces.dashboard, &made);
     }
     serve::run(app, bound, signals, traces).await?;
     drop(lock);
     Ok(ExitCode::SUCCESS)
 }
 
+/// Logs settings that are probably not what was meant.
+pub(super) fn warn_of_settings(flags: &Flags) {
+    for found in warnings(flags, &ProcessEnv) {
+        tracing::warn!(setting = found.place, "{}; {}", found.message, found.fix);
+    }
+}
+
 /// Prints the secret that is needed to sign in for the first time. It is never logged.
-fn welcome(as_json: bool, made: &First) {
-    let told = format!("first start: sign in with this link, which works once: {}", made.owner_link.expose());
+fn welcome(as_json: bool, has_dashboard: bool, made: &First) {
+    let told = if has_dashboard {
+        format!("first start: sign in with this link, which works once: {}", made.owner_link.expose())
+    } else {
+        // Links lead to the dashboard.
+        "first start: this server has no dashboard; `pyxis agent rotate default-agent` prints a key for an agent, and \
+         `pyxis api-key add NAME` one for scores"
+            .to_owned()
+    };
     // A program that reads standard output expects only the address there.
     if as_json { out::notice(told) } else { out::line(told) }
 }

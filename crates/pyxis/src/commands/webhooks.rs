@@ -6,6 +6,7 @@ use pyxis_gateway::admin::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
 use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde_json::{Value, json};
 
+use super::confirm::confirm;
 use super::{acting, out};
 use crate::cli::{Global, WebhookCommand};
 
@@ -30,13 +31,10 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
         }
         WebhookCommand::Enable { id } => set_enabled(global, &app, &actor, &id, true).await?,
         WebhookCommand::Disable { id } => set_enabled(global, &app, &actor, &id, false).await?,
-        WebhookCommand::Remove { id } => {
-            webhooks::remove(
-                &state.audited,
-                &actor,
-                id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?,
-            )
-            .await?;
+        WebhookCommand::Remove { id, confirmation } => {
+            let endpoint = id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?;
+            confirm(confirmation, &format!("remove the endpoint {id} and its deliveries"))?;
+            webhooks::remove(&state.audited, &actor, endpoint).await?;
             if global.json {
                 out::json(&json!({ "removed": id }));
             } else {

@@ -1,7 +1,7 @@
 //! Parses the values of settings.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -17,18 +17,28 @@ use url::Url;
 use super::secrets::clean_secret;
 use super::{Indexer, MetricsListen, Surfaces, keys, read_secret};
 
-/// The keys of a `pyxis.toml`, as text.
+/// The keys of a `pyxis.toml`, as text. Fails on an unknown key.
 pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
+    let (values, unknown) = known_and_unknown(path)?;
+    match unknown.into_iter().next() {
+        Some(why) => bail!(why),
+        None => Ok(values),
+    }
+}
+
+/// The known keys of a `pyxis.toml`, as text, and a message for each unknown key.
+pub(super) fn known_and_unknown(path: &Path) -> Result<(BTreeMap<String, String>, Vec<String>)> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let table: toml::Table = text.parse().with_context(|| format!("{} is not valid TOML", path.display()))?;
-    let mut values = BTreeMap::new();
+    let (mut values, mut unknown) = (BTreeMap::new(), Vec::new());
     for (key, value) in table {
         if keys::default(&key).is_none() {
             let suggestion = suggestion(&key, keys::all().map(|known| known.name));
-            bail!(
+            unknown.push(format!(
                 "unknown key in {}: {key}{suggestion}; docs/reference/configuration.md lists the keys",
                 path.display()
-            );
+            ));
+            continue;
         }
         let text = match value {
             toml::Value::String(text) => text,
@@ -41,7 +51,7 @@ pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
         };
         values.insert(key, text);
     }
-    Ok(values)
+    Ok((values, unknown))
 }
 
 /// Comma-separated networks; a single address is a network of one.
@@ -152,15 +162,31 @@ fn written_indexer(name: &str, written: IndexerSetting) -> Result<Indexer> {
     Ok(Indexer { chain, url, api_key, per_second: of.per_second })
 }
 
+/// An address and port. The refusal of an address alone names the port that was probably meant.
+pub(super) fn listen(text: &str, name: &str, default: &str) -> Result<SocketAddr> {
+    let text = text.trim();
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let usual: Option<SocketAddr> = default.parse().ok();
+    let (port, ip) = usual.map_or((0, Ipv4Addr::LOCALHOST.into()), |usual| (usual.port(), usual.ip()));
+    if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
+        bail!("{name} is {text}, without a port; write {}", SocketAddr::new(ip, port));
+    }
+    if let Ok(port) = text.trim_start_matches(':').parse() {
+        bail!("{name} is {text}, without an address; write {}", SocketAddr::new(ip, port));
+    }
+    bail!("{name} is {text:?}, not an address and port; write a value such as {default}")
+}
+
 /// `written`: true if configured explicitly, so that it must not be dropped silently.
 pub(super) fn metrics_listen(text: &str, written: bool) -> Result<MetricsListen> {
     let text = text.trim();
     if text == "off" {
         return Ok(MetricsListen::Off);
     }
-    let address = text.parse().with_context(|| {
-        format!("PX_METRICS_LISTEN / --metrics-listen must be an address and port, or off, not {text}")
-    })?;
+    let address = listen(text, "PX_METRICS_LISTEN / --metrics-listen", "127.0.0.1:8701")
+        .map_err(|error| anyhow::anyhow!("{error}, or off"))?;
     Ok(if written { MetricsListen::At(address) } else { MetricsListen::IfFree(address) })
 }
 
@@ -231,6 +257,19 @@ pub(super) fn base_url(url: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_without_a_port_is_answered_with_the_port_that_is_meant() {
+        let told = |text: &str| listen(text, "PX_LISTEN / --listen", "127.0.0.1:8700").unwrap_err().to_string();
+        assert_eq!(told("0.0.0.0"), "PX_LISTEN / --listen is 0.0.0.0, without a port; write 0.0.0.0:8700");
+        assert!(told("::").ends_with("write [::]:8700") && told("[::1]").ends_with("write [::1]:8700"));
+        assert!(told("8700").ends_with("without an address; write 127.0.0.1:8700"));
+        assert!(told(":9000").ends_with("write 127.0.0.1:9000"));
+        assert!(told("everywhere").ends_with("not an address and port; write a value such as 127.0.0.1:8700"));
+        assert_eq!(listen(" 10.0.0.1:80 ", "PX_LISTEN", "").unwrap().port(), 80);
+        let metrics = metrics_listen("0.0.0.0", true).unwrap_err().to_string();
+        assert!(metrics.ends_with("write 0.0.0.0:8701, or off"), "{metrics}");
+    }
 
     #[test]
     fn networks_may_be_single_addresses_of_either_family() {

@@ -12,8 +12,9 @@ use super::{Flags, keys};
 /// Beginning of every variable of the program.
 const PREFIX: &str = "PX_";
 
-/// Variables that are not settings: the file of settings, the key of an agent's program, and a token in examples.
-const OTHERS: [&str; 3] = ["PX_CONFIG", "PX_AGENT_KEY", "PX_TOKEN"];
+/// Variables that are not settings: the file of settings, and the server, key and token of programs that use one.
+const OTHERS: [&str; 6] =
+    ["PX_CONFIG", "PX_URL", "PX_AGENT_KEY", "PX_AGENT_KEY_FILE", "PX_TOKEN", "PX_TOKEN_FILE"];
 
 /// A doubtful setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ fn unknown_variables(env: &impl Env) -> Vec<SettingWarning> {
 }
 
 /// True for a setting whose value can be in a file that another variable names.
-fn is_secret(key: &str) -> bool {
+pub(super) fn is_secret(key: &str) -> bool {
     key == "database_url" || ["key", "token", "secret", "headers"].iter().any(|end| key.ends_with(end))
 }
 

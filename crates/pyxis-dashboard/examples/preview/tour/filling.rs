@@ -66,6 +66,8 @@ impl Tour {
 
     async fn add_access(&self, bank: &str) {
         let (gateway, actor) = (&self.server.gateway, self.actor());
+        // A policy that needs two approvers needs two people.
+        people::add(gateway, &actor, "bea@example.com", Role::Admin).await.unwrap();
         for (name, host) in
             [("bank", bank), ("mail", UPSTREAM), ("vault", UPSTREAM), ("wide", "*.example.co.uk")]
         {

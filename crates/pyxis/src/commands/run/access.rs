@@ -27,7 +27,7 @@ impl Access {
     /// key; the same name with `_FILE` holds the path of a file with it.
     pub(in crate::commands) fn with_key(config: &Config, url: Option<&str>, key_env: &str) -> Result<Self> {
         let given = url.map(str::to_owned).or_else(|| ProcessEnv.var("PX_URL"));
-        let key = key_of(key_env)?;
+        let key = secret_variable(key_env)?;
         let saved = if key.is_some() && given.is_some() { None } else { login::read()? };
         let url = match (&given, &saved) {
             (Some(url), _) => connect::base_url(url)?,
@@ -54,7 +54,8 @@ impl Access {
     }
 }
 
-fn key_of(name: &str) -> Result<Option<SecretString>> {
+/// The secret in a variable, or in the file that the variable with `_FILE` appended names.
+pub(in crate::commands) fn secret_variable(name: &str) -> Result<Option<SecretString>> {
     if let Some(text) = ProcessEnv.var(name) {
         return clean_secret(name, text).map(Some);
     }

@@ -26,7 +26,7 @@ engines! {
         assert_eq!(sent[1].header("authorization"), Some("Bearer second-canary"));
         let list = site.app.cli_json(&["credential", "list"]).await;
         assert_eq!((&list[0]["name"], &list[0]["version"]), (&json!("api"), &json!(2)));
-        site.app.cli(&["credential", "remove", "api"]).await.expect(0);
+        site.app.cli(&["credential", "remove", "api", "--yes"]).await.expect(0);
         site.forward("GET", "/").send().await.problem(404, "credential_not_found");
     }
 
@@ -50,12 +50,12 @@ engines! {
         let url = site.upstream.url("/");
         let explained = site.app.cli_json(&["policy", "explain", "api", "GET", &url]).await;
         assert_eq!(explained, site.owner.explain("api", "GET", &url).await);
-        fs::write(site.app.directory().join("policy.json"), r#"{"min_approvals": 2}"#).unwrap();
+        fs::write(site.app.directory().join("policy.json"), r#"{"passkey_required": true}"#).unwrap();
         let warned = site.app.cli(&["policy", "set", "api", "policy.json"]).await.expect(0);
-        let few = "warning: This policy needs 2 approvers, but only 1 qualifies.";
+        let few = "warning: This policy needs 1 approver with a passkey, but no one has one.";
         assert!(warned.stderr.contains(few) && !warned.stdout.contains("warning"), "{warned:?}");
         let warned = site.app.cli_json(&["policy", "set", "api", "policy.json"]).await;
-        assert!(warned["warnings"].to_string().contains("only 1 qualifies"), "{warned}");
+        assert!(warned["warnings"].to_string().contains("no one has one"), "{warned}");
         fs::write(site.app.directory().join("policy.json"), r#"{"deny_urls": ["/x*"]}"#).unwrap();
         let refused = site.app.cli(&["policy", "set", "api", "policy.json"]).await;
         assert!(refused.code.is_some_and(|code| code != 0) && refused.stderr.contains("deny_urls"), "{refused:?}");
@@ -74,9 +74,9 @@ engines! {
             let list = list.json();
             let seen: &Value = list.as_array().unwrap().iter().find(|agent| agent["name"] == "bot").unwrap();
             assert_eq!(seen["rate_limit_per_hour"], 1);
-            site.app.cli(&["agent", "remove", "bot"]).await.expect(0);
+            site.app.cli(&["agent", "remove", "bot", "--yes"]).await.expect(0);
             bot.forward("api", "GET", &url).send().await.problem(401, "invalid_key");
-            site.app.cli(&["agent", "remove", "bot"]).await.expect(1);
+            site.app.cli(&["agent", "remove", "bot", "--yes"]).await.expect(1);
         })
         .await;
     }
@@ -111,12 +111,12 @@ async fn a_command_that_finds_everything_so_already_exits_with_three() {
     assert!(level.is_number());
     let said = site.app.cli(&["migrate"]).await.expect(3);
     assert_eq!((said.stdout, &*said.stderr), (format!("level {level}: nothing to do\n"), ""));
-    let remove = ["models", "remove", "--model", "polygon"];
+    let remove = ["models", "remove", "--model", "polygon", "--yes"];
     let said = site.app.cli(&remove).await.expect(3);
     assert_eq!(said.stderr, "no model of your own replaces polygon\n");
     let said = site.app.cli(&["models", "reset"]).await.expect(3);
     assert_eq!(said.stderr, "the built-in models are already in force\n");
-    let said = site.app.cli(&["activity", "remove", "none"]).await.expect(3);
+    let said = site.app.cli(&["activity", "remove", "none", "--yes"]).await.expect(3);
     assert!(said.stderr.contains("`pyxis activity list`"), "{said:?}");
     let said = site.app.cli(&["score-job", "run"]).await.expect(3);
     assert_eq!(said.stderr, "no job is waiting\n");

@@ -9,6 +9,7 @@ async fn each_shell_gets_a_script_that_knows_the_commands() {
         ("bash", ["_pyxis()", "healthcheck", "--without-audit-check"]),
         ("zsh", ["#compdef pyxis", "healthcheck:Check", "--without-audit-check"]),
         ("fish", ["complete -c pyxis", "-a \"healthcheck\"", "-l without-audit-check"]),
+        ("powershell", ["Register-ArgumentCompleter", "'healthcheck'", "--without-audit-check"]),
     ] {
         let script = app.cli(&["completions", shell]).await.expect(0).stdout;
         for word in words {

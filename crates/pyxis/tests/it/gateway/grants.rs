@@ -112,6 +112,7 @@ engines! {
 
     async fn a_grant_dies_for_good_when_the_policy_is_tightened(setup: Setup) {
         let site = Site::with(setup).await;
+        site.app.admin("bo@people.example").await;
         for tighter in [
             json!({"min_approvals": 2}),
             json!({"require_approval_urls": ["/things"]}),
@@ -183,6 +184,7 @@ async fn grants_last_from_15_minutes_to_24_hours() {
 #[tokio::test]
 async fn no_grant_comes_from_a_decision_of_two_people() {
     let site = Site::new().await;
+    site.app.admin("bo@people.example").await;
     site.policy(&json!({"min_approvals": 2})).await;
     let txn = site.pause("/x").await;
     let refused = site.owner.decide(&txn, "approve", &json!({"grant_seconds": 900})).await;

@@ -121,8 +121,8 @@ engines! {
 
     async fn two_people_are_needed_where_the_policy_says_two(setup: Setup) {
         let site = Site::with(setup).await;
-        site.policy(&json!({"min_approvals": 2})).await;
         let second = site.app.admin("second@people.example").await;
+        site.policy(&json!({"min_approvals": 2})).await;
         let txn = site.pause("/x").await;
         let first = site.owner.approve(&txn).await;
         assert_eq!(tally(&first), (&json!("pending"), &json!(1), &json!(2)));
@@ -141,8 +141,8 @@ engines! {
 
     async fn a_vote_of_somebody_who_was_disabled_does_not_count(setup: Setup) {
         let site = Site::with(setup).await;
-        site.policy(&json!({"min_approvals": 2})).await;
         let second = site.app.admin("second@people.example").await;
+        site.policy(&json!({"min_approvals": 2})).await;
         let third = site.app.admin("third@people.example").await;
         let txn = site.pause("/x").await;
         second.approve(&txn).await;
@@ -251,8 +251,8 @@ async fn deciding_needs_a_person_and_a_post() {
 #[tokio::test]
 async fn allowed_approvers_narrows_who_may_decide() {
     let site = Site::new().await;
-    site.policy(&json!({"allowed_approvers": ["Boss@People.example"]})).await;
     let boss = site.app.admin("boss@people.example").await;
+    site.policy(&json!({"allowed_approvers": ["Boss@People.example"]})).await;
     let txn = site.pause("/x").await;
     site.owner.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
     site.owner.decide(&txn, "deny", &json!({})).await.problem(403, "not_eligible");

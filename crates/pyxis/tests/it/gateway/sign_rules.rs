@@ -78,12 +78,12 @@ engines! {
 
     async fn two_approvers_and_passkeys_are_asked_for_as_the_policy_says(setup: Setup) {
         let site = site(setup).await;
+        let bo = site.app.admin("bo@people.example").await;
         site.owner.set_policy("treasury", &json!({"min_approvals": 2})).await;
         let txn = ask(&site.agent, "00").send().await.txn();
         let first = site.owner.approve(&txn).await;
         assert_eq!(first, json!({"status": "pending", "approvals": 1, "min_approvals": 2}));
         assert_eq!(site.agent.poll(&txn).await["status"], "pending");
-        let bo = site.app.admin("bo@people.example").await;
         assert_eq!(bo.approve(&txn).await["status"], "approved");
         assert_eq!(site.agent.outcome(&txn).await["response"]["status"], 200);
         site.owner.set_policy("treasury", &json!({"passkey_required": true})).await;

@@ -237,7 +237,7 @@ engines! {
         assert_eq!(app.cli_json(&["webhook", "deliveries", "--webhook", id]).await, json!([]));
         app.cli(&["webhook", "resend", id]).await.expect(1);
         app.cli(&["webhook", "add", "--url", "http://8.8.8.8/in"]).await.expect(1);
-        assert_eq!(app.cli_json(&["webhook", "remove", id]).await["removed"], id);
+        assert_eq!(app.cli_json(&["webhook", "remove", id, "--yes"]).await["removed"], id);
         assert_eq!(app.cli_json(&["webhook", "list"]).await, json!([]));
     }
 }

@@ -38,11 +38,11 @@ engines! {
         for verb in ["approve", "deny"] {
             page.decide(&txn, verb, &json!({})).await.problem(409, "already_decided");
         }
+        let bo = site.app.admin("bo@people.example").await;
         site.policy(&json!({"min_approvals": 2})).await;
         let txn = site.pause("/b").await;
         assert_eq!(page.approve(&txn).await, json!({"status": "pending", "approvals": 1, "min_approvals": 2}));
         page.decide(&txn, "approve", &json!({})).await.problem(409, "already_decided");
-        let bo = site.app.admin("bo@people.example").await;
         bo.decide(&txn, "approve", &json!({"grant_seconds": 1800})).await.problem(422, "invalid_field");
         assert_eq!(bo.deny(&txn, "no").await["status"], "denied");
         // 412 with the URL of the ceremony.
@@ -75,6 +75,7 @@ engines! {
         assert_eq!(show(&txn).await["grant_coverage"], covered);
         let listed = site.owner.client.get("/approvals").send().await.expect(200).json();
         assert_eq!(listed["approvals"][0]["grant_coverage"], json!(null), "not in lists");
+        site.app.admin("bo@people.example").await;
         for policy in [json!({"min_approvals": 2}), json!({"require_approval_urls": ["/c"]})] {
             site.policy(&policy).await;
             let txn = site.pause(&format!("/c?{}", policy["min_approvals"])).await;

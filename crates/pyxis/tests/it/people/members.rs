@@ -97,10 +97,10 @@ engines! {
 
     async fn whoever_lost_the_right_before_the_quorum_no_longer_counts(setup: Setup) {
         let site = Site::with(setup).await;
-        site.policy(&json!({"min_approvals": 2})).await;
         invite(&site.owner, &json!({
             "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "approve": true}],
         })).await;
+        site.policy(&json!({"min_approvals": 2})).await;
         let member = site.app.sign_in("mem@people.example").await;
         let bo = site.app.admin("bo@people.example").await;
         let txn = site.pause("/a").await;
@@ -139,8 +139,8 @@ engines! {
 
     async fn two_accounts_in_one_hand_are_one_approver(setup: Setup) {
         let site = Site::with(setup).await;
-        site.policy(&json!({"min_approvals": 2})).await;
         site.app.admin("bo@people.example").await;
+        site.policy(&json!({"min_approvals": 2})).await;
         let id = id_of(&site.app, "bo@people.example").await;
         // Stores what using such a link stores; the link itself is tested in a browser with the pages.
         let owner = id_of(&site.app, site.app.bootstrap["owner_email"].as_str().unwrap()).await;
@@ -176,12 +176,14 @@ engines! {
         member.client.delete("/admin/policies/api").send().await.problem(403, "forbidden");
         member.explain("api", "GET", &site.upstream.url("/x")).await;
         // A second proposal replaces the first; a manager's PUT outdates it.
+        put(json!({"min_approvals": 2})).await.problem(422, "invalid_field");
+        site.app.admin("bo@people.example").await;
         put(json!({"min_approvals": 2})).await.expect(202);
         let list = || site.owner.client.get("/admin/policies/api/staged").send();
         let listed = list().await.expect(200).json();
         assert_eq!(listed["staged"].as_array().unwrap().len(), 1);
         assert_eq!(listed["staged"][0]["outdated"], false);
-        site.policy(&json!({"auto_approve_methods": ["GET"], "min_approvals": 3})).await;
+        site.policy(&json!({"auto_approve_methods": ["GET"], "require_reason": true})).await;
         let listed = list().await.expect(200).json();
         assert_eq!(listed["staged"][0]["outdated"], true);
         let path = format!("/admin/policies/api/staged/{}", listed["staged"][0]["id"].as_str().unwrap());
@@ -238,8 +240,8 @@ engines! {
 
     async fn deny_all_leaves_what_one_approved_oneself_which_is_not_sent_either(setup: Setup) {
         let site = Site::with(setup).await;
-        site.policy(&json!({"min_approvals": 2})).await;
         let admin = site.app.admin("bo@people.example").await;
+        site.policy(&json!({"min_approvals": 2})).await;
         let (approved, other) = (site.pause("/a").await, site.pause("/b").await);
         site.owner.approve(&approved).await;
         assert_eq!(deny_all(&site).await, json!({"denied": 1, "left": 1}));

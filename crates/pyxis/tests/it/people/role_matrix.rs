@@ -114,6 +114,9 @@ impl Scene {
             }
             clients.push((Caller::Person(who), app.sign_in(email).await.client));
         }
+        for email in Who::OTHERS {
+            app.cli(&["user", "add", email, "--role", "admin"]).await.expect(0);
+        }
         Self { site, clients }
     }
 }

@@ -132,8 +132,8 @@ engines! {
         app.cli(&["issuer", "add", did, "--name", "Others"]).await.expect(0);
         let listed = app.cli_json(&["issuer", "list"]).await;
         assert_eq!(listed.as_array().unwrap().len(), 2);
-        app.cli(&["issuer", "remove", did]).await.expect(0);
-        app.cli(&["issuer", "remove", did]).await.expect(1);
+        app.cli(&["issuer", "remove", did, "--yes"]).await.expect(0);
+        app.cli(&["issuer", "remove", did, "--yes"]).await.expect(1);
         app.cli(&["issuer", "add", "did:web:example.org", "--name", "x"]).await.expect(1);
     }
 }

@@ -91,9 +91,9 @@ engines! {
         let groups = app.cli_json(&["models", "clusters"]).await;
         let group = &groups[0];
         assert_eq!((&group["users"], &group["shared_sink"], &group["collected"]), (&json!(12), &json!(address(99)), &json!(12)));
-        let removed = app.cli_json(&["activity", "remove", listed[0]["source"].as_str().unwrap()]).await;
+        let removed = app.cli_json(&["activity", "remove", listed[0]["source"].as_str().unwrap(), "--yes"]).await;
         assert!(removed["changed"].as_i64().unwrap() + removed["removed"].as_i64().unwrap() > 0);
-        app.cli(&["activity", "remove", "none"]).await.expect(3);
+        app.cli(&["activity", "remove", "none", "--yes"]).await.expect(3);
     }
 
     async fn a_parquet_file_is_taken_in_like_the_csv_file_of_the_same_rows(setup: Setup) {
@@ -108,7 +108,7 @@ engines! {
         assert!(of_columns >= 0.0);
         let listed = app.cli_json(&["activity", "list"]).await;
         let taken = listed.as_array().unwrap().iter().find(|file| file["accepted"] == 24).unwrap();
-        app.cli_json(&["activity", "remove", taken["source"].as_str().unwrap()]).await;
+        app.cli_json(&["activity", "remove", taken["source"].as_str().unwrap(), "--yes"]).await;
         app.cli_json(&["activity", "import", moves.to_str().unwrap()]).await;
         assert_eq!(aggregate(&stage, 1).await.to_bits(), of_columns.to_bits());
     }
@@ -121,7 +121,7 @@ engines! {
             let words = app.cli(&["activity", "import", name, "--defer"]).await.expect(code);
             let again = app.cli_json(&["activity", "list"]).await;
             let source = again.as_array().unwrap().iter().find(|file| file["name"] == name).unwrap()["source"].clone();
-            app.cli(&["activity", "remove", source.as_str().unwrap()]).await.expect(0);
+            app.cli(&["activity", "remove", source.as_str().unwrap(), "--yes"]).await.expect(0);
             let ran = app.cli(&["activity", "import", name, "--defer", "--json"]).await.expect(code);
             (words.stdout, ran.json()["files"][0].clone())
         };

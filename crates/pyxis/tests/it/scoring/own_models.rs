@@ -69,11 +69,11 @@ engines! {
         let scores = std::fs::read_to_string(out).unwrap();
         assert!(scores.contains(&format!("{},25\n{},87.5\n", address(1), address(2))), "{scores}");
         // Removed, and the built-in model answers again.
-        app.cli(&["models", "remove", "--model", "base"]).await.expect(3);
-        app.cli(&["models", "remove", "--model", "polygon"]).await.expect(0);
+        app.cli(&["models", "remove", "--model", "base", "--yes"]).await.expect(3);
+        app.cli(&["models", "remove", "--model", "polygon", "--yes"]).await.expect(0);
         assert_eq!(served(&stage, 2, "?model=polygon").await, before);
         assert_eq!(app.cli_json(&["models", "list"]).await["revision"], json!(null));
-        app.cli(&["models", "remove", "--model", "polygon"]).await.expect(3);
+        app.cli(&["models", "remove", "--model", "polygon", "--yes"]).await.expect(3);
         app.cli(&["models", "reset"]).await.expect(3);
         app.cli_json(&["models", "add", &path, "--model", "nft"]).await;
         app.cli(&["models", "reset"]).await.expect(0);

@@ -88,7 +88,7 @@ engines! {
         stage.post("/admin/allow-lists", &second).await.expect(201);
         assert_eq!(stage.get("/admin/allow-lists/Second%231").await["valid_days"], 10);
         stage.owner.delete("/admin/allow-lists/Second%231").send().await.expect(200);
-        stage.app.cli(&["allow-list", "delete", "EarlyMember"]).await.expect(0);
+        stage.app.cli(&["allow-list", "delete", "EarlyMember", "--yes"]).await.expect(0);
         stage.app.cli(&["allow-list", "show", "EarlyMember"]).await.expect(1);
         assert_eq!(stage.audited("own_stamp.").await.len(), 4);
         assert_eq!(stage.audited("allow_list.").await.len(), 3);

@@ -1,0 +1,121 @@
+//! `pyxis status`: the state of a running server.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use http::{Request, StatusCode};
+use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_net::Client;
+use pyxis_net::body::{empty, read_capped};
+use serde_json::{Value, json};
+
+use super::person_api::PersonApi;
+use super::{connect, healthcheck, login, out, quiet, settings};
+use crate::app;
+use crate::cli::{Global, PersonOptions};
+use crate::config::Config;
+use crate::config::env::{Env, ProcessEnv};
+use crate::running;
+use crate::scheduled_backups;
+
+/// Time until an answer begins.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest answer, in bytes; the API's description is the longest.
+const MAX_ANSWER: usize = 16 * 1024 * 1024;
+
+/// Prints what is known. Exit 1 unless the server is ready.
+pub(super) async fn run(global: &Global, options: &PersonOptions) -> Result<ExitCode> {
+    let config = settings(&quiet(global.flags()))?;
+    let url = url(&config, options)?;
+    // The address is the operator's own, and often a private one.
+    let client = app::client(&config)?.private();
+    let mut status = json!({ "url": url });
+    let readiness = get(&client, &format!("{url}/readyz")).await;
+    let is_ready = match &readiness {
+        Err(error) => {
+            status["reachable"] = false.into();
+            status["reason"] = format!("{error:#}").into();
+            false
+        }
+        Ok((code, parts)) => {
+            status["reachable"] = true.into();
+            let state = parts["status"].as_str();
+            status["status"] = state.unwrap_or("not a Pyxis server").into();
+            for part in ["database", "audit", "resolver"] {
+                status[part] = parts[part].clone();
+            }
+            *code == StatusCode::OK && state == Some("ok")
+        }
+    };
+    status["ready"] = is_ready.into();
+    if readiness.is_ok() {
+        let described = get(&client, &format!("{url}/openapi.json")).await;
+        status["version"] = described.map(|(_, document)| document["info"]["version"].clone()).unwrap_or_default();
+        status["pending"] = pending(&config, options).await;
+    }
+    status["last_backup"] = last_backup(&config);
+    print(global.json, &status);
+    Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The server that is asked: the named one, the one that runs here, that of the login, or the default one.
+fn url(config: &Config, options: &PersonOptions) -> Result<String> {
+    if let Some(url) = options.url.clone().or_else(|| ProcessEnv.var("PX_URL")) {
+        return connect::base_url(&url);
+    }
+    if let Some(server) = running::find(&config.data_dir) {
+        return Ok(format!("http://{}", healthcheck::reachable(server.address)));
+    }
+    match login::person().ok().flatten() {
+        Some(saved) => Ok(saved.url),
+        None => healthcheck::local_server_url(config),
+    }
+}
+
+async fn get(client: &Client, url: &str) -> Result<(StatusCode, Value)> {
+    let request = Request::get(url).body(empty())?;
+    let failed = |error: pyxis_net::Error| anyhow!("{}", error.public_message());
+    let response = client.send(request, PATIENCE).await.map_err(failed)?;
+    let status = response.status();
+    let body = read_capped(response.into_body(), MAX_ANSWER).await.map_err(failed)?;
+    Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
+}
+
+/// Number of pending requests, for a person who is signed in.
+async fn pending(config: &Config, options: &PersonOptions) -> Value {
+    let Ok(api) = PersonApi::new(config, options) else { return Value::Null };
+    super::decisions::all_pending(&api).await.map_or(Value::Null, |pending| pending.len().into())
+}
+
+/// Time of the newest scheduled backup in the directory of the settings.
+fn last_backup(config: &Config) -> Value {
+    let newest = config.backups.as_ref().and_then(scheduled_backups::newest);
+    newest.map_or(Value::Null, |made| made.to_rfc3339().into())
+}
+
+fn print(as_json: bool, status: &Value) {
+    if as_json {
+        return out::json(status);
+    }
+    let text = |name: &str| status[name].as_str().map(out::on_one_line);
+    out::line(format_args!("server       {}", text("url").unwrap_or_default()));
+    if status["reachable"] == false {
+        out::line(format_args!("reachable    no: {}", text("reason").unwrap_or_default()));
+    } else {
+        out::line(format_args!("version      {}", text("version").unwrap_or_else(|| "unknown".to_owned())));
+        let ready = if status["ready"] == true { "yes".to_owned() } else { format!("no: {}", text("status").unwrap_or_default()) };
+        out::line(format_args!("ready        {ready}"));
+        for part in ["database", "audit", "resolver"] {
+            out::line(format_args!("{part:<12} {}", text(part).unwrap_or_else(|| "unknown".to_owned())));
+        }
+        let pending = status["pending"].as_u64().map(|count| count.to_string());
+        out::line(format_args!("pending      {}", pending.as_deref().unwrap_or("unknown: `pyxis login` with your access token shows it")));
+    }
+    let backup = text("last_backup").map(|at| {
+        let made = pyxis_core::clock::UnixMillis::parse_rfc3339(&at);
+        let age = made.map(|made| SystemClock.now().since(made).as_secs() / 3600);
+        age.map_or_else(|| at.clone(), |hours| format!("{at} ({} ago)", out::count_noun(hours, "hour")))
+    });
+    out::line(format_args!("last backup  {}", backup.as_deref().unwrap_or("unknown: no PX_BACKUP_DIR with a backup here")));
+}

@@ -1,0 +1,47 @@
+//! Removals are confirmed: on a terminal by the person, in a script by `--yes`.
+
+use clap::{Command, CommandFactory as _};
+use pyxis::cli::Cli;
+use serde_json::json;
+
+use crate::support::{Setup, Site};
+
+#[tokio::test]
+async fn a_removal_without_a_terminal_is_refused_and_says_what_to_add() {
+    let site = Site::new().await;
+    for (arguments, told) in [
+        (["agent", "remove", "default-agent"], "this would remove the agent default-agent and its key"),
+        (["credential", "remove", "api"], "this would remove the credential api and its secret"),
+    ] {
+        let refused = site.app.cli(&arguments).await.expect(1);
+        assert!(refused.stderr.contains(told) && refused.stderr.contains("add --yes"), "{refused:?}");
+    }
+    let list = |noun: &'static str| site.app.cli_json(&[noun, "list"]);
+    assert_eq!(list("agent").await[0]["name"], "default-agent");
+    site.app.cli(&["credential", "remove", "api", "--yes"]).await.expect(0);
+    assert_eq!(list("credential").await, json!([]));
+    let erase = ["address", "erase", "0x1111111111111111111111111111111111111111"];
+    assert!(site.app.cli(&erase).await.expect(1).stderr.contains("erase everything"));
+    site.app.cli(&[&erase[..], &["--yes"]].concat()).await.expect(3);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_before_anyone_is_asked() {
+    let site = Site::bare(Setup::new()).await;
+    let refused = site.app.cli(&["agent", "remove", "defualt-agent"]).await.expect(1);
+    assert!(refused.stderr.contains("(did you mean default-agent?)"), "{refused:?}");
+}
+
+#[test]
+fn every_command_that_removes_or_deletes_takes_yes() {
+    fn check(command: &Command, path: &str) {
+        for inner in command.get_subcommands() {
+            let path = format!("{path} {}", inner.get_name());
+            if matches!(inner.get_name(), "remove" | "delete" | "erase") {
+                assert!(inner.get_arguments().any(|one| one.get_id() == "yes"), "{path}");
+            }
+            check(inner, &path);
+        }
+    }
+    check(&Cli::command(), "pyxis");
+}
