@@ -1,0 +1,53 @@
+//! Whether the app can sign in, and post in a channel. Nothing is posted or changed.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::api::ConversationInfo;
+use super::{Bot, recipient};
+use crate::channels::platform::DeliveryError;
+use crate::runtime::chat_health::ChatHealth;
+
+/// Longest time to wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Description of what is not a channel's id.
+const NOT_AN_ID: &str = "this is not the id of a channel: it begins with C or G and is at the end of the channel's \
+                         details in Slack";
+const NOT_A_MEMBER: &str = "the bot is not in the channel: invite it there with /invite";
+const ARCHIVED: &str = "the channel is archived: unarchive it, or name another channel";
+
+/// What is wrong with the bot, in words; `None`: nothing.
+pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Option<String> {
+    match timeout(PATIENCE, bot.read::<Value>(net_private, "auth.test", &[])).await {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("Slack does not respond".to_owned()),
+    }
+}
+
+/// Examines a channel.
+pub(super) async fn examine(bot: &Bot, net_private: &pyxis_net::Client, room: &str) -> ChatHealth {
+    let id = recipient(room);
+    if !id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {
+        return ChatHealth::Unusable(NOT_AN_ID.to_owned());
+    }
+    match id.as_bytes().first() {
+        // A person or the chat with one. The bot may write there, and may not look.
+        Some(b'U' | b'W' | b'D') => return ChatHealth::Usable,
+        Some(b'C' | b'G') => {}
+        _ => return ChatHealth::Unusable(NOT_AN_ID.to_owned()),
+    }
+    let arguments = [("channel", id)];
+    let looking = bot.read::<ConversationInfo>(net_private, "conversations.info", &arguments);
+    match timeout(PATIENCE, looking).await {
+        Ok(Ok(found)) if found.channel.is_archived => ChatHealth::Unusable(ARCHIVED.to_owned()),
+        Ok(Ok(found)) if !found.channel.is_member => ChatHealth::Unusable(NOT_A_MEMBER.to_owned()),
+        Ok(Ok(_)) => ChatHealth::Usable,
+        Ok(Err(DeliveryError::Refused(why))) => ChatHealth::Unusable(why),
+        Ok(Err(DeliveryError::Moved(to))) => ChatHealth::Moved(to),
+        Ok(Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => ChatHealth::Unknown,
+    }
+}
