@@ -139,8 +139,13 @@ async fn serve(line: Line, mut socket: Socket, mut ended: watch::Receiver<()>, r
                 });
             }
             Ok(Heard::Disconnect { reason }) => {
-                tracing::debug!(reason, "slack is about to end a connection");
-                renew.take().map(|renew| renew.send(()));
+                if matches!(reason.as_str(), "warning" | "refresh_requested") {
+                    tracing::debug!(reason, "slack is about to end a connection");
+                    renew.take().map(|renew| renew.send(()));
+                } else {
+                    // Socket Mode was switched off, or there are too many connections.
+                    tracing::warn!(reason, "slack ends a connection");
+                }
             }
             Ok(Heard::Hello | Heard::Other) => {}
             Err(error) => {
