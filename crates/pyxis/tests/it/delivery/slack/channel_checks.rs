@@ -1,0 +1,52 @@
+//! Channels that the bot cannot use.
+
+use pyxis_gateway::channels::examination;
+use pyxis_testkit::slack::{ARCHIVED_CHANNEL, OTHER_CHANNEL};
+
+use super::*;
+
+engines! {
+    async fn a_channel_that_refuses_the_bot_is_given_up_and_says_why(scene: &mut Scene) {
+        for (round, channel, says) in [
+            (1, OTHER_CHANNEL, "the bot is not in the channel"),
+            (2, ARCHIVED_CHANNEL, "the channel is archived"),
+        ] {
+            scene.proxy.policy(&json!({ "channel": "slack", "slack_channel": channel }).to_string()).await;
+            let txn = scene.proxy.pause(round).await;
+            let row = crate::support::until("it is given up", async || {
+                let row = scene.rows(txn).await.remove(0);
+                row.next_at.is_none().then_some(row)
+            })
+            .await;
+            let error = row.error.unwrap();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    async fn a_channel_without_the_bot_is_no_setting(scene: &mut Scene) {
+        let (state, actor) = (&scene.proxy.state, scene.proxy.actor());
+        for (channel, says) in [
+            (OTHER_CHANNEL, "invite it there"),
+            (ARCHIVED_CHANNEL, "archived"),
+            ("C0NONE", "invite it there"),
+            ("#ops", "not the id of a channel"),
+            ("ops", "not the id of a channel"),
+        ] {
+            let refused = channels::set_default_chat(state, &actor, ChatPlatform::SLACK, channel).await;
+            let error = refused.map(drop).unwrap_err().to_string();
+            assert!(error.contains(says), "{channel}: {error}");
+        }
+        channels::set_default_chat(state, &actor, ChatPlatform::SLACK, CHANNEL).await.unwrap();
+    }
+
+    async fn an_examination_posts_and_changes_nothing(scene: &mut Scene) {
+        for _ in 0..2 {
+            examination::tick(&scene.proxy.state).await.unwrap();
+        }
+        let reading = ["auth.test", "apps.connections.open", "conversations.info"];
+        for call in scene.slack.calls() {
+            assert!(reading.contains(&call.method.as_str()), "{}", call.method);
+        }
+        assert!(scene.slack.calls().iter().any(|call| call.method == "conversations.info"));
+    }
+}
