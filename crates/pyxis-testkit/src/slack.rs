@@ -130,6 +130,7 @@ struct Inner {
     limited: VecDeque<u64>,
     down: bool,
     is_expiring_triggers: bool,
+    is_put_out: bool,
 }
 
 /// The stand-in. Dropping it ends everything.
@@ -237,6 +238,11 @@ impl Slack {
     /// Answers every request with 503 while down.
     pub fn set_down(&self, down: bool) {
         self.shared.change(|inner| inner.down = down);
+    }
+
+    /// Removes the bot from [`CHANNEL`], or lets it in again.
+    pub fn put_out(&self, out: bool) {
+        self.shared.change(|inner| inner.is_put_out = out);
     }
 
     /// Lets the triggers of presses expire at once.

@@ -91,7 +91,7 @@ impl Inner {
             }
             // Methods that read take no JSON.
             "conversations.info" if request.is_json => Err("invalid_arguments"),
-            "conversations.info" => info(&text(arguments, "channel")),
+            "conversations.info" => self.info(&text(arguments, "channel")),
             "chat.postMessage" => self.post(arguments),
             "chat.update" => self.update(arguments),
             "chat.postEphemeral" => self.post_ephemeral(arguments),
@@ -106,7 +106,7 @@ impl Inner {
     }
 
     fn post(&mut self, arguments: &Value) -> Result<Value, &'static str> {
-        let channel = postable(&text(arguments, "channel"))?;
+        let channel = self.postable(&text(arguments, "channel"))?;
         let shown = blocks::content(arguments)?;
         let ts = format!("1700000000.{:06}", self.next_id());
         let message = ChatMessage {
@@ -139,7 +139,7 @@ impl Inner {
     }
 
     fn post_ephemeral(&mut self, arguments: &Value) -> Result<Value, &'static str> {
-        let (channel, user) = (postable(&text(arguments, "channel"))?, text(arguments, "user"));
+        let (channel, user) = (self.postable(&text(arguments, "channel"))?, text(arguments, "user"));
         if !user.starts_with('U') {
             return Err("user_not_in_channel");
         }
@@ -163,32 +163,33 @@ impl Inner {
         self.windows.push(OpenWindow { user, view: view.clone() });
         Ok(json!({ "ok": true, "view": view }))
     }
+
+    /// The id of a channel to which the bot may post. A person stands for the channel with that person.
+    fn postable(&self, channel: &str) -> Result<String, &'static str> {
+        match channel {
+            CHANNEL if self.is_put_out => Err("not_in_channel"),
+            CHANNEL => Ok(channel.to_owned()),
+            OTHER_CHANNEL => Err("not_in_channel"),
+            ARCHIVED_CHANNEL => Err("is_archived"),
+            _ if channel.starts_with('D') => Ok(channel.to_owned()),
+            _ => channel.strip_prefix('U').map(|person| format!("D{person}")).ok_or("channel_not_found"),
+        }
+    }
+
+    fn info(&self, channel: &str) -> Result<Value, &'static str> {
+        let (is_member, is_archived) = match channel {
+            CHANNEL => (!self.is_put_out, false),
+            OTHER_CHANNEL => (false, false),
+            ARCHIVED_CHANNEL => (false, true),
+            _ => return Err("channel_not_found"),
+        };
+        Ok(json!({ "ok": true, "channel": {
+            "id": channel, "name": "ops", "is_channel": true, "is_private": false,
+            "is_member": is_member, "is_archived": is_archived,
+        } }))
+    }
 }
 
 fn text(arguments: &Value, name: &str) -> String {
     arguments[name].as_str().unwrap_or_default().to_owned()
-}
-
-/// The id of a channel to which the bot may post. A person stands for the channel with that person.
-fn postable(channel: &str) -> Result<String, &'static str> {
-    match channel {
-        CHANNEL => Ok(channel.to_owned()),
-        OTHER_CHANNEL => Err("not_in_channel"),
-        ARCHIVED_CHANNEL => Err("is_archived"),
-        _ if channel.starts_with('D') => Ok(channel.to_owned()),
-        _ => channel.strip_prefix('U').map(|person| format!("D{person}")).ok_or("channel_not_found"),
-    }
-}
-
-fn info(channel: &str) -> Result<Value, &'static str> {
-    let (is_member, is_archived) = match channel {
-        CHANNEL => (true, false),
-        OTHER_CHANNEL => (false, false),
-        ARCHIVED_CHANNEL => (false, true),
-        _ => return Err("channel_not_found"),
-    };
-    Ok(json!({ "ok": true, "channel": {
-        "id": channel, "name": "ops", "is_channel": true, "is_private": false,
-        "is_member": is_member, "is_archived": is_archived,
-    } }))
 }

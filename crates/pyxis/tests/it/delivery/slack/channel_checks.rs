@@ -6,21 +6,21 @@ use pyxis_testkit::slack::{ARCHIVED_CHANNEL, OTHER_CHANNEL};
 use super::*;
 
 engines! {
-    async fn a_channel_that_refuses_the_bot_is_given_up_and_says_why(scene: &mut Scene) {
-        for (round, channel, says) in [
-            (1, OTHER_CHANNEL, "the bot is not in the channel"),
-            (2, ARCHIVED_CHANNEL, "the channel is archived"),
-        ] {
-            scene.proxy.policy(&json!({ "channel": "slack", "slack_channel": channel }).to_string()).await;
-            let txn = scene.proxy.pause(round).await;
-            let row = crate::support::until("it is given up", async || {
-                let row = scene.rows(txn).await.remove(0);
-                row.next_at.is_none().then_some(row)
-            })
-            .await;
-            let error = row.error.unwrap();
-            assert!(error.contains(says), "{error}");
-        }
+    async fn a_channel_that_refuses_the_bot_is_reported_and_gets_its_messages_once_it_is_in_again(scene: &mut Scene) {
+        scene.slack.put_out(true);
+        let txn = scene.proxy.pause(1).await;
+        let row = crate::support::until("it is given up", async || {
+            let row = scene.rows(txn).await.remove(0);
+            row.next_at.is_none().then_some(row)
+        })
+        .await;
+        let error = row.error.unwrap();
+        assert!(error.contains("invite it there") && error.contains("not_in_channel"), "{error}");
+        examination::tick(&scene.proxy.state).await.unwrap();
+        assert!(scene.slack.messages().is_empty());
+        scene.slack.put_out(false);
+        examination::tick(&scene.proxy.state).await.unwrap();
+        scene.said("│ round 1").await;
     }
 
     async fn a_channel_without_the_bot_is_no_setting(scene: &mut Scene) {
