@@ -7,6 +7,7 @@ mod actions;
 mod api;
 mod blocks;
 mod examination;
+mod first_channel;
 mod http_mode;
 mod settings;
 mod socket;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::api::ConversationInfo;
+use super::settings::is_channel_id;
 use super::{Bot, recipient};
 use crate::channels::platform::DeliveryError;
 use crate::runtime::chat_health::ChatHealth;
@@ -31,14 +32,12 @@ pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Optio
 /// Examines a channel.
 pub(super) async fn examine(bot: &Bot, net_private: &pyxis_net::Client, room: &str) -> ChatHealth {
     let id = recipient(room);
-    if !id.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {
-        return ChatHealth::Unusable(NOT_AN_ID.to_owned());
+    // A person or the chat with one. The bot may write there, and may not look.
+    if id.starts_with(['U', 'W', 'D']) {
+        return ChatHealth::Usable;
     }
-    match id.as_bytes().first() {
-        // A person or the chat with one. The bot may write there, and may not look.
-        Some(b'U' | b'W' | b'D') => return ChatHealth::Usable,
-        Some(b'C' | b'G') => {}
-        _ => return ChatHealth::Unusable(NOT_AN_ID.to_owned()),
+    if !is_channel_id(id) {
+        return ChatHealth::Unusable(NOT_AN_ID.to_owned());
     }
     let arguments = [("channel", id)];
     let looking = bot.read::<ConversationInfo>(net_private, "conversations.info", &arguments);

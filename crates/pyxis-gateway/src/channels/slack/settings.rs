@@ -25,6 +25,11 @@ pub(super) const KEYS: &[SettingKey] = &[
         "",
         "Signing secret of the Slack app. With it, Slack posts to `/slack/events` and must sign its requests. Not needed in Socket Mode.",
     ),
+    SettingKey::new(
+        "slack_channel",
+        "",
+        "Id of the channel that the first workspace uses until its managers choose one under *Notifications*.",
+    ),
     SettingKey::new("slack_api_base", SLACK, "Origin of Slack's Web API."),
 ];
 
@@ -37,6 +42,8 @@ pub struct SlackConfig {
     pub app_token: Option<SecretString>,
     /// Signing secret. If it is set, Slack may post what people do.
     pub signing_secret: Option<SecretString>,
+    /// Channel of the first workspace, if it has none.
+    pub channel: Option<String>,
     /// Origin of the Web API, without a trailing slash.
     pub api_base: String,
 }
@@ -53,6 +60,11 @@ pub(super) fn read(source: &dyn SettingsSource, chats: &mut ChatSettings) -> Res
     let app_token = source.secret("slack_app_token")?;
     let signing_secret = source.secret("slack_signing_secret")?;
     let bot_token = source.secret("slack_bot_token")?;
+    let channel = source.text("slack_channel")?;
+    let channel = Some(channel.trim().to_owned()).filter(|channel| !channel.is_empty());
+    if let Some(channel) = channel.as_deref().filter(|channel| !is_channel_id(channel)) {
+        return Err(format!("PX_SLACK_CHANNEL is {channel:?}: it must be a channel's id, such as C0123456789").into());
+    }
     check_prefix("PX_SLACK_APP_TOKEN", app_token.as_ref(), "xapp-")?;
     check_prefix("PX_SLACK_BOT_TOKEN", bot_token.as_ref(), "xoxb-")?;
     let Some(bot_token) = bot_token else {
@@ -61,8 +73,13 @@ pub(super) fn read(source: &dyn SettingsSource, chats: &mut ChatSettings) -> Res
     if app_token.is_none() && signing_secret.is_none() {
         return Err("PX_SLACK_BOT_TOKEN needs PX_SLACK_APP_TOKEN (Socket Mode) or PX_SLACK_SIGNING_SECRET".into());
     }
-    chats.insert(SlackConfig { bot_token, app_token, signing_secret, api_base });
+    chats.insert(SlackConfig { bot_token, app_token, signing_secret, channel, api_base });
     Ok(())
+}
+
+/// True for the id of a channel, public or private.
+pub(super) fn is_channel_id(text: &str) -> bool {
+    text.starts_with(['C', 'G']) && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
 /// Tokens of different kinds are easily confused, and each shows its kind.

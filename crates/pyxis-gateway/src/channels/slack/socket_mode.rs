@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::socket::{Heard, Socket};
-use super::{Bot, actions};
+use super::{Bot, actions, first_channel};
 use crate::channels::reader;
 use crate::error::Result;
 use crate::runtime::state::State;
@@ -32,6 +32,9 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// Keeps connected until told to stop. Without an app-level token Slack posts instead.
 pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
+    if let Err(error) = first_channel::set(&state, &bot).await {
+        tracing::warn!(%error, "cannot set the first workspace's Slack channel");
+    }
     let Some(app_token) = bot.config.app_token.clone() else { return };
     // Every connection has a sender; the receiver ends when all of them are done.
     let (alive, mut over) = mpsc::channel::<Infallible>(1);

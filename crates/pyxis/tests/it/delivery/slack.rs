@@ -51,6 +51,11 @@ impl Fixture for Scene {
 
 impl Scene {
     async fn in_mode(database: TestDatabase, mode: Mode) -> Self {
+        Self::with_channel(database, mode, None).await
+    }
+
+    /// With a channel of the first workspace.
+    async fn with_channel(database: TestDatabase, mode: Mode, channel: Option<String>) -> Self {
         let slack = Slack::start().await;
         let secret = |text: &str| SecretString::new(text.to_owned());
         let config = Config {
@@ -59,6 +64,7 @@ impl Scene {
                 bot_token: secret(BOT_TOKEN),
                 app_token: (mode == Mode::Socket).then(|| secret(APP_TOKEN)),
                 signing_secret: (mode == Mode::Http).then(|| secret(SIGNING_SECRET)),
+                channel,
                 api_base: slack.base(),
             }),
             ..Config::default()

@@ -1,6 +1,8 @@
 //! Channels that the bot cannot use.
 
+use pyxis_gateway::Actor;
 use pyxis_gateway::channels::examination;
+use pyxis_store::workspaces;
 use pyxis_testkit::slack::{ARCHIVED_CHANNEL, OTHER_CHANNEL};
 
 use super::*;
@@ -48,5 +50,23 @@ engines! {
             assert!(reading.contains(&call.method.as_str()), "{}", call.method);
         }
         assert!(scene.slack.calls().iter().any(|call| call.method == "conversations.info"));
+    }
+
+    async fn the_first_workspace_has_the_channel_of_the_settings_until_it_chooses_another(database: TestDatabase) {
+        let mut scene = Scene::with_channel(database, Mode::Socket, Some(CHANNEL.to_owned())).await;
+        let (store, platform) = (scene.proxy.state.store.clone(), ChatPlatform::SLACK);
+        let first = workspaces::list(&store).await.unwrap().iter().map(|found| found.id).min().unwrap();
+        let chosen = async || channels::default_chat(&store, first, platform).await.unwrap();
+        crate::support::until("the channel is set", async || chosen().await.filter(|channel| channel == CHANNEL)).await;
+        let actor = Actor::cli(first);
+        channels::set_default_chat(&scene.proxy.state, &actor, platform, "U0ADA").await.unwrap();
+        scene.workers.end().await;
+        scene.workers = scene.proxy.work().await;
+        scene.slack.until(|slack| (slack.sockets() == 2).then_some(())).await;
+        assert_eq!(chosen().await.as_deref(), Some("U0ADA"));
+        let filter = AuditFilter { events: vec![AuditEvent::SettingsChanged], ..AuditFilter::default() };
+        let records = audit::search(&store, first, &filter).await.unwrap();
+        let by_settings = records.iter().filter(|found| found.record.record.detail.contains("PX_SLACK_CHANNEL"));
+        assert_eq!(by_settings.count(), 1);
     }
 }
