@@ -162,8 +162,7 @@ impl Slack {
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address to listen on");
         let address = listener.local_addr().expect("an address");
-        let shared =
-            Arc::new(ServerState { inner: Mutex::default(), changed: watch::Sender::new(()) });
+        let shared = Arc::new(ServerState { inner: Mutex::default(), changed: watch::Sender::new(()) });
         let mut tasks = JoinSet::new();
         let sockets = sockets::listen(&shared, &mut tasks).await;
         tasks.spawn(accept(listener, Arc::clone(&shared), sockets));

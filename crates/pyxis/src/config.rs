@@ -542,7 +542,10 @@ mod tests {
         let bot = ("PX_SLACK_BOT_TOKEN", "xoxb-very-secret");
         assert!(of(&[("PX_SLACK_APP_TOKEN", "xapp-1")]).is_none());
         let socket = of(&[bot, ("PX_SLACK_APP_TOKEN", "xapp-1"), ("PX_SLACK_CHANNEL", " C0OPS ")]).unwrap();
-        assert_eq!((socket.channel.as_deref(), socket.api_base.as_str()), (Some("C0OPS"), "https://slack.com"));
+        assert_eq!(
+            (socket.channel.as_deref(), socket.api_base.as_str()),
+            (Some("C0OPS"), "https://slack.com")
+        );
         assert!(socket.signing_secret.is_none() && !format!("{socket:?}").contains("very-secret"));
         let signed = of(&[bot, ("PX_SLACK_SIGNING_SECRET", "s")]).unwrap();
         assert!(signed.app_token.is_none() && signed.channel.is_none());

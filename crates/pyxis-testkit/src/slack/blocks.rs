@@ -60,9 +60,9 @@ fn text_object(object: &Value, max: usize) -> Result<&str, &'static str> {
         return Err(INVALID);
     }
     let is_escaped = !text.contains(['<', '>'])
-        && text.match_indices('&').all(|(at, _)| {
-            ["&amp;", "&lt;", "&gt;"].iter().any(|entity| text[at..].starts_with(entity))
-        });
+        && text
+            .match_indices('&')
+            .all(|(at, _)| ["&amp;", "&lt;", "&gt;"].iter().any(|entity| text[at..].starts_with(entity)));
     // Slack takes what is not escaped for a control sequence.
     let fits = (1..=max).contains(&text.chars().count());
     if fits && is_escaped { Ok(text) } else { Err(INVALID) }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
 use super::{
-    APP_TOKEN, ARCHIVED_CHANNEL, BOT_TOKEN, CHANNEL, Call, ChatMessage, Inner, OTHER_CHANNEL, OpenWindow, TEAM,
-    blocks, refusal,
+    APP_TOKEN, ARCHIVED_CHANNEL, BOT_TOKEN, CHANNEL, Call, ChatMessage, Inner, OTHER_CHANNEL, OpenWindow,
+    TEAM, blocks, refusal,
 };
 
 /// Life of a trigger.

@@ -157,8 +157,11 @@ fn acknowledge(shared: &ServerState, number: usize, text: &str) {
     let id = message["envelope_id"].as_str().expect("a client acknowledges");
     shared.change(|inner| {
         let of = |envelope: &super::Envelope| envelope.id == id && envelope.socket == number;
-        let (envelope, sent_at) =
-            inner.envelopes.iter_mut().find(|(envelope, _)| of(envelope)).expect("an envelope of this WebSocket");
+        let (envelope, sent_at) = inner
+            .envelopes
+            .iter_mut()
+            .find(|(envelope, _)| of(envelope))
+            .expect("an envelope of this WebSocket");
         envelope.acknowledged = Some(sent_at.elapsed());
     });
 }

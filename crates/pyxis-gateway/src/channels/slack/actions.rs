@@ -110,8 +110,8 @@ async fn press(
     let Some(message) = find(state, &pressed.value).await? else { return Ok(Some(GONE.to_owned())) };
     let account = author.account();
     // A stranger is refused before writing a reason.
-    let is_denial = action == Action::Deny
-        && identity::is_linked(&state.store, message.workspace_id, &account).await?;
+    let is_denial =
+        action == Action::Deny && identity::is_linked(&state.store, message.workspace_id, &account).await?;
     if is_denial && let Some(trigger) = &interaction.trigger_id {
         let origin = Origin { nonce: pressed.value.clone(), channel: author.channel.clone() };
         let body = json!({ "trigger_id": trigger, "view": blocks::reason_window(&origin) });

@@ -160,13 +160,19 @@ fn refusal(outcome: &Outcome, headers: &HeaderMap) -> DeliveryError {
         "ratelimited" | "rate_limited" | "message_limit_exceeded" => {
             DeliveryError::Later(retry_after(headers))
         }
-        "internal_error" | "fatal_error" | "request_timeout" | "service_unavailable"
+        "internal_error"
+        | "fatal_error"
+        | "request_timeout"
+        | "service_unavailable"
         | "team_added_to_org" => DeliveryError::Failed(format!("Slack has a problem ({error})")),
         // The operator can change these, and what waits is then posted.
-        "invalid_auth" | "not_authed" | "account_inactive" | "token_revoked" | "token_expired"
-        | "not_allowed_token_type" | "org_login_required" => {
-            DeliveryError::Failed(format!("Slack does not accept the token ({error})"))
-        }
+        "invalid_auth"
+        | "not_authed"
+        | "account_inactive"
+        | "token_revoked"
+        | "token_expired"
+        | "not_allowed_token_type"
+        | "org_login_required" => DeliveryError::Failed(format!("Slack does not accept the token ({error})")),
         "missing_scope" => DeliveryError::Failed(format!(
             "the Slack app lacks the scope {}: add it, and install the app again",
             outcome.needed

@@ -52,9 +52,7 @@ fn buttons(card: &ApprovalMessage) -> Vec<Value> {
     if card.state != ApprovalState::Pending {
         return Vec::new();
     }
-    let button = |text: &str, press: Press| {
-        json!({ "type": "button", "text": plain(text), "action_id": press.as_str(), "value": card.nonce })
-    };
+    let button = |text: &str, press: Press| json!({ "type": "button", "text": plain(text), "action_id": press.as_str(), "value": card.nonce });
     let styled = |mut button: Value, style: &str| {
         button["style"] = style.into();
         button

@@ -1,4 +1,4 @@
-//! Whether the app can sign in, and post in a channel. Nothing is posted or changed.
+//! Examination of the app and of channels. Nothing is posted or changed.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const NOT_AN_ID: &str = "this is not the id of a channel: it begins with C or G 
 const NOT_A_MEMBER: &str = "the bot is not in the channel: invite it there with /invite";
 const ARCHIVED: &str = "the channel is archived: unarchive it, or name another channel";
 
-/// What is wrong with the bot, in words; `None`: nothing.
+/// Problem of the bot, in words.
 pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Option<String> {
     match timeout(PATIENCE, bot.read::<Value>(net_private, "auth.test", &[])).await {
         Ok(Ok(_)) => None,

@@ -13,7 +13,6 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::secret::SecretString;
 use pyxis_http::openapi::responses::{Internal, NotFound, SignInNeeded, Unavailable};
-use serde::Deserialize;
 use serde_json::json;
 use sha2::Sha256;
 use tokio::time::timeout;
@@ -34,11 +33,19 @@ const TIMESTAMP: &str = "x-slack-request-timestamp";
 const SIGNATURE: &str = "x-slack-signature";
 
 /// A form with one field.
-#[derive(Deserialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = SlackInteraction, description = "An interaction.")]
 struct InteractionForm {
     /// The interaction as JSON.
     payload: String,
+}
+
+impl InteractionForm {
+    fn read(body: &[u8]) -> Result<Self> {
+        let payload = form_urlencoded::parse(body).find(|(name, _)| name == "payload");
+        let (_, payload) = payload.ok_or_else(|| Error::InvalidJson("the form has no payload".to_owned()))?;
+        Ok(Self { payload: payload.into_owned() })
+    }
 }
 
 /// Receive an event or an interaction of the Slack app.
@@ -79,7 +86,8 @@ pub(crate) async fn receive(
         return Ok(Json(json!({ "challenge": event.challenge })).into_response());
     }
     // It goes on if Slack does not wait.
-    let handling = tokio::spawn(async move { caught("slack", Box::pin(actions::handle(&state, &bot, update))).await });
+    let handling =
+        tokio::spawn(async move { caught("slack", Box::pin(actions::handle(&state, &bot, update))).await });
     match timeout(PROMPT, handling).await {
         Ok(Ok(handled)) => handled?,
         Ok(Err(error)) => return Err(Error::Internal(error.into())),
@@ -93,9 +101,8 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<Update> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let invalid = |error: serde_json::Error| Error::InvalidJson(error.to_string());
     if kind.starts_with("application/x-www-form-urlencoded") {
-        let payload = form_urlencoded::parse(body).find(|(name, _)| name == "payload");
-        let (_, payload) = payload.ok_or_else(|| Error::InvalidJson("the form has no payload".to_owned()))?;
-        return serde_json::from_str(&payload).map_err(invalid).map(Update::Interaction);
+        let form = InteractionForm::read(body)?;
+        return serde_json::from_str(&form.payload).map_err(invalid).map(Update::Interaction);
     }
     serde_json::from_slice(body).map_err(invalid).map(Update::Event)
 }

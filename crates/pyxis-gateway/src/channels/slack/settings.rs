@@ -63,7 +63,10 @@ pub(super) fn read(source: &dyn SettingsSource, chats: &mut ChatSettings) -> Res
     let channel = source.text("slack_channel")?;
     let channel = Some(channel.trim().to_owned()).filter(|channel| !channel.is_empty());
     if let Some(channel) = channel.as_deref().filter(|channel| !is_channel_id(channel)) {
-        return Err(format!("PX_SLACK_CHANNEL is {channel:?}: it must be a channel's id, such as C0123456789").into());
+        return Err(format!(
+            "PX_SLACK_CHANNEL is {channel:?}: it must be a channel's id, such as C0123456789"
+        )
+        .into());
     }
     check_prefix("PX_SLACK_APP_TOKEN", app_token.as_ref(), "xapp-")?;
     check_prefix("PX_SLACK_BOT_TOKEN", bot_token.as_ref(), "xoxb-")?;
@@ -71,7 +74,9 @@ pub(super) fn read(source: &dyn SettingsSource, chats: &mut ChatSettings) -> Res
         return Ok(());
     };
     if app_token.is_none() && signing_secret.is_none() {
-        return Err("PX_SLACK_BOT_TOKEN needs PX_SLACK_APP_TOKEN (Socket Mode) or PX_SLACK_SIGNING_SECRET".into());
+        return Err(
+            "PX_SLACK_BOT_TOKEN needs PX_SLACK_APP_TOKEN (Socket Mode) or PX_SLACK_SIGNING_SECRET".into()
+        );
     }
     chats.insert(SlackConfig { bot_token, app_token, signing_secret, channel, api_base });
     Ok(())
@@ -79,7 +84,8 @@ pub(super) fn read(source: &dyn SettingsSource, chats: &mut ChatSettings) -> Res
 
 /// True for the id of a channel, public or private.
 pub(super) fn is_channel_id(text: &str) -> bool {
-    text.starts_with(['C', 'G']) && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    text.starts_with(['C', 'G'])
+        && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
 /// Tokens of different kinds are easily confused, and each shows its kind.

@@ -43,9 +43,14 @@ pub(super) struct Socket {
 /// A message of Slack's.
 pub(super) enum Heard {
     /// A report, to be acknowledged within three seconds.
-    Envelope { id: String, update: Update },
+    Envelope {
+        id: String,
+        update: Update,
+    },
     /// The connection will end; another one should be opened first.
-    Disconnect { reason: String },
+    Disconnect {
+        reason: String,
+    },
     Hello,
     Other,
 }
@@ -95,7 +100,8 @@ impl Socket {
             return Err(DeliveryError::Failed(format!("Slack opens no WebSocket ({})", response.status())));
         }
         check_answer(response.headers(), &key, &[]).map_err(failed)?;
-        let connection = hyper::upgrade::on(&mut response).await.map_err(|error| failed(&error.to_string()))?;
+        let connection =
+            hyper::upgrade::on(&mut response).await.map_err(|error| failed(&error.to_string()))?;
         let (reader, writer) = split(TokioIo::new(connection));
         let now = Instant::now();
         Ok(Self {

@@ -144,7 +144,9 @@ async fn serve(line: Line, mut socket: Socket, mut ended: watch::Receiver<()>, r
             Ok(Heard::Disconnect { reason }) => {
                 if matches!(reason.as_str(), "warning" | "refresh_requested") {
                     tracing::debug!(reason, "slack is about to end a connection");
-                    renew.take().map(|renew| renew.send(()));
+                    if let Some(renew) = renew.take() {
+                        drop(renew.send(()));
+                    }
                 } else {
                     // Socket Mode was switched off, or there are too many connections.
                     tracing::warn!(reason, "slack ends a connection");
