@@ -115,7 +115,7 @@ struct Inner {
     calls: Vec<Call>,
     messages: BTreeMap<(String, String), ChatMessage>,
     next_id: usize,
-    /// What a person alone was told: channel, person and text.
+    /// Messages that one person sees: channel, person and text.
     ephemeral: Vec<(String, String, String)>,
     /// Triggers that were not used yet: person and time.
     triggers: BTreeMap<String, (String, Instant)>,
@@ -186,7 +186,7 @@ impl Slack {
         all
     }
 
-    /// What people alone were told in channels: channel, person and text.
+    /// Messages that one person sees in a channel: channel, person and text.
     pub fn ephemeral(&self) -> Vec<(String, String, String)> {
         self.shared.inner().ephemeral.clone()
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What a message shows.
+/// Visible content of a message.
 pub(super) struct Shown {
     pub(super) text: String,
     /// Label and element.

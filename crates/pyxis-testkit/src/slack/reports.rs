@@ -1,4 +1,4 @@
-//! What people do, as Slack reports it.
+//! Actions of people, as Slack reports them.
 
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::{Line, ServerState, Slack};
 use crate::websocket::{self, CLOSE, MessageHead, PING, PONG, Socket, TEXT, WebSocketHost};
 
-/// What a WebSocket is to send.
+/// Next thing that a WebSocket sends.
 pub(super) enum Command {
     Text(String),
     Pong(Vec<u8>),

@@ -1,4 +1,4 @@
-//! What people do: buttons, the window that asks for a reason, and messages that link an account.
+//! Actions of people: buttons, the window that asks for a reason, and messages that link an account.
 
 use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::notifications::announce::chats::nonce_hash;
 use crate::runtime::state::State;
 
-/// What a direct message hears that is not a link code.
+/// Answer to a direct message that is not a link code.
 const HELP: &str = "Create a code in the Pyxis dashboard under Notifications, then send: link CODE";
 /// Answer to a button that belongs to no message.
 const GONE: &str = "This button no longer works.";

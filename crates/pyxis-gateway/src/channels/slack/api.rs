@@ -153,7 +153,7 @@ fn retry_after(headers: &HeaderMap) -> Duration {
     seconds.map_or(LIMITED, Duration::from_secs)
 }
 
-/// What to do about an error of Slack's: most will not pass by waiting.
+/// Sorts the errors of Slack. Most will not pass by waiting.
 fn refusal(outcome: &Outcome, headers: &HeaderMap) -> DeliveryError {
     let error = outcome.error.as_str();
     match error {

@@ -18,7 +18,7 @@ pub(super) const REASON: &str = "reason";
 /// Longest reason, in characters. More is refused anyway.
 const REASON_MAX: usize = 2000;
 
-/// What the window remembers of the button that opened it.
+/// Button that opened a window.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Origin {
     pub(super) nonce: String,

@@ -20,7 +20,7 @@ use crate::runtime::work::Stop;
 
 /// The lease of the one node that is connected.
 const LEASE: &str = "slack updates";
-/// How long the lease holds, and the time after which it is renewed.
+/// Life of the lease, and the time after which it is renewed.
 const HOLD: Duration = Duration::from_secs(45);
 const RENEWAL: Duration = Duration::from_secs(15);
 /// Least time between two connections.
@@ -51,7 +51,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     drop(timeout(GRACE, over.recv()).await);
 }
 
-/// What every connection needs.
+/// Context of a connection.
 #[derive(Clone)]
 struct Line {
     state: State,

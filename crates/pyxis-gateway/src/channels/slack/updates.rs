@@ -1,4 +1,4 @@
-//! What Slack reports, the same in Socket Mode and by signed requests.
+//! Reports of Slack, the same in Socket Mode and by signed requests.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -54,7 +54,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// What was written into a field of this name.
+    /// Text in the field of this name.
     pub(super) fn field(&self, name: &str) -> Option<String> {
         self.state["values"][name][name]["value"].as_str().map(str::to_owned)
     }
