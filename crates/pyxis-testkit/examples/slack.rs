@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let slack = runtime.block_on(Slack::start());
-    say(&json!({
+    print_line(&json!({
         "base": slack.base(), "bot_token": BOT_TOKEN, "app_token": APP_TOKEN,
         "channel": CHANNEL, "other_channel": OTHER_CHANNEL,
     }))?;
     for line in stdin().lock().lines() {
         let command: Value = serde_json::from_str(&line?)?;
-        say(&obey(&slack, &command))?;
+        print_line(&obey(&slack, &command))?;
     }
     Ok(())
 }
 
-fn say(value: &Value) -> std::io::Result<()> {
+fn print_line(value: &Value) -> std::io::Result<()> {
     writeln!(stdout(), "{value}")?;
     stdout().flush()
 }
@@ -42,7 +42,7 @@ fn obey(slack: &Slack, command: &Value) -> Value {
             Value::Null
         }
         "state" => json!({
-            "messages": slack.messages().iter().map(described).collect::<Vec<_>>(),
+            "messages": slack.messages().iter().map(message_json).collect::<Vec<_>>(),
             "ephemeral": slack.ephemeral(),
             "acknowledged": slack.envelopes().iter()
                 .filter(|envelope| envelope.acknowledged.is_some())
@@ -55,7 +55,7 @@ fn obey(slack: &Slack, command: &Value) -> Value {
     }
 }
 
-fn described(message: &ChatMessage) -> Value {
+fn message_json(message: &ChatMessage) -> Value {
     json!({
         "channel": message.channel, "ts": message.ts, "text": message.text, "edits": message.edits,
         "labels": message.labels(),

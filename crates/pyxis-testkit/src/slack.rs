@@ -102,7 +102,7 @@ struct OpenWindow {
 }
 
 /// An open WebSocket.
-struct Line {
+struct OpenSocket {
     /// Number, from 1.
     number: usize,
     sender: mpsc::UnboundedSender<sockets::Command>,
@@ -122,7 +122,7 @@ struct Inner {
     windows: Vec<OpenWindow>,
     tickets: Vec<String>,
     opened: Vec<String>,
-    lines: Vec<Line>,
+    lines: Vec<OpenSocket>,
     sockets: usize,
     pongs: usize,
     waiting: VecDeque<Value>,

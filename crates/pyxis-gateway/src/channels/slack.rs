@@ -9,10 +9,10 @@ mod blocks;
 mod examination;
 mod first_channel;
 mod http_mode;
+mod reports;
 mod settings;
 mod socket;
 mod socket_mode;
-mod updates;
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ impl ChatBot for Bot {
         Box::pin(async move {
             let mut body = blocks::content(card);
             body["channel"] = recipient(&message.chat).into();
-            let posted: api::Posted = self.call(&state.net_private, "chat.postMessage", &body).await?;
+            let posted: api::PostedMessage = self.call(&state.net_private, "chat.postMessage", &body).await?;
             // A time is unique within its channel, and a person's channel has another id than the person.
             Ok(format!("{}/{}", posted.channel, posted.ts))
         })

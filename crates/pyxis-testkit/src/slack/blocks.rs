@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Visible content of a message.
-pub(super) struct Shown {
+pub(super) struct VisibleContent {
     pub(super) text: String,
     /// Label and element.
     pub(super) buttons: Vec<(String, Value)>,
@@ -12,7 +12,7 @@ pub(super) struct Shown {
 const INVALID: &str = "invalid_blocks";
 
 /// Checks the content of a message.
-pub(super) fn content(arguments: &Value) -> Result<Shown, &'static str> {
+pub(super) fn content(arguments: &Value) -> Result<VisibleContent, &'static str> {
     let text = arguments["text"].as_str().unwrap_or_default();
     let blocks = match &arguments["blocks"] {
         Value::Null => &[][..],
@@ -23,12 +23,12 @@ pub(super) fn content(arguments: &Value) -> Result<Shown, &'static str> {
         return Err("no_text");
     }
     if blocks.is_empty() {
-        return Ok(Shown { text: unescaped(text), buttons: Vec::new() });
+        return Ok(VisibleContent { text: unescaped(text), buttons: Vec::new() });
     }
     if blocks.len() > 50 {
         return Err(INVALID);
     }
-    let mut shown = Shown { text: String::new(), buttons: Vec::new() };
+    let mut shown = VisibleContent { text: String::new(), buttons: Vec::new() };
     let mut length = 0;
     for block in blocks {
         let max = match block["type"].as_str() {

@@ -47,26 +47,26 @@ impl Request {
 }
 
 /// One response.
-pub(super) struct Answer {
+pub(super) struct MethodResponse {
     pub(super) status: u16,
     pub(super) retry_after: Option<u64>,
     pub(super) body: Value,
 }
 
 impl Inner {
-    pub(super) fn answer(&mut self, request: &Request, sockets: SocketAddr) -> Answer {
+    pub(super) fn answer(&mut self, request: &Request, sockets: SocketAddr) -> MethodResponse {
         let (method, arguments) = (request.method.as_str(), &request.arguments);
         self.calls.push(Call { method: method.to_owned(), body: arguments.clone() });
         if self.down {
-            return Answer { status: 503, retry_after: None, body: refusal("service_unavailable") };
+            return MethodResponse { status: 503, retry_after: None, body: refusal("service_unavailable") };
         }
         if matches!(method, "chat.postMessage" | "chat.update")
             && let Some(seconds) = self.limited.pop_front()
         {
-            return Answer { status: 429, retry_after: Some(seconds), body: refusal("ratelimited") };
+            return MethodResponse { status: 429, retry_after: Some(seconds), body: refusal("ratelimited") };
         }
         let body = self.call(request, sockets).unwrap_or_else(|error| refusal(error));
-        Answer { status: 200, retry_after: None, body }
+        MethodResponse { status: 200, retry_after: None, body }
     }
 
     fn call(&mut self, request: &Request, sockets: SocketAddr) -> Result<Value, &'static str> {

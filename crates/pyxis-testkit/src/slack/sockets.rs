@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{Line, ServerState, Slack};
+use super::{OpenSocket, ServerState, Slack};
 use crate::websocket::{self, CLOSE, MessageHead, PING, PONG, Socket, TEXT, WebSocketHost};
 
 /// Next thing that a WebSocket sends.
@@ -114,7 +114,7 @@ async fn serve(shared: Arc<ServerState>, socket: Socket) {
             "debug_info": { "host": "applink-canary", "build_number": 1, "approximate_connection_time": 3600 },
         });
         drop(sender.send(Command::Text(hello.to_string())));
-        let line = Line { number, sender: sender.clone(), is_ending: false };
+        let line = OpenSocket { number, sender: sender.clone(), is_ending: false };
         inner.lines.push(line);
         inner.send_waiting();
         number

@@ -5,7 +5,7 @@ use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::{Value, json};
 
 use super::blocks::{self, Origin, REASON};
-use super::updates::{EventRequest, Interaction, Update};
+use super::reports::{EventRequest, Interaction, Report};
 use super::{Bot, Press};
 use crate::channels::identity::{self, Account, Action};
 use crate::error::Result;
@@ -33,7 +33,7 @@ struct Author {
 }
 
 impl Author {
-    fn of(interaction: &Interaction, channel: Option<&str>) -> Self {
+    fn from_interaction(interaction: &Interaction, channel: Option<&str>) -> Self {
         let user = &interaction.user;
         let team = user.team_id.as_deref().or(interaction.team.as_ref().map(|team| team.id.as_str()));
         let names = [&user.username, &user.name, &user.id];
@@ -57,35 +57,35 @@ fn account_id(team: &str, user: &str) -> String {
 }
 
 /// Handles one report. Fails only where nothing is known to have happened; the person is then told to try again.
-pub(super) async fn handle(state: &State, bot: &Bot, update: Update) -> Result<()> {
+pub(super) async fn handle(state: &State, bot: &Bot, update: Report) -> Result<()> {
     match update {
-        Update::Interaction(interaction) => interact(state, bot, &interaction).await,
-        Update::Event(event) => written(state, bot, &event).await,
-        Update::Other => Ok(()),
+        Report::Interaction(interaction) => handle_interaction(state, bot, &interaction).await,
+        Report::Event(event) => written(state, bot, &event).await,
+        Report::Other => Ok(()),
     }
 }
 
-async fn interact(state: &State, bot: &Bot, interaction: &Interaction) -> Result<()> {
+async fn handle_interaction(state: &State, bot: &Bot, interaction: &Interaction) -> Result<()> {
     let (author, outcome) = match interaction.kind.as_str() {
         "block_actions" => {
             let channel = interaction.channel.as_ref().map(|channel| channel.id.as_str());
-            let author = Author::of(interaction, channel);
+            let author = Author::from_interaction(interaction, channel);
             let outcome = press(state, bot, interaction, &author).await;
             (author, outcome)
         }
         "view_submission" => {
             let Some((origin, reason)) = submitted(interaction) else { return Ok(()) };
-            let author = Author::of(interaction, Some(&origin.channel));
+            let author = Author::from_interaction(interaction, Some(&origin.channel));
             let outcome = deny(state, &author, &origin.nonce, reason).await;
             (author, outcome)
         }
         _ => return Ok(()),
     };
     match outcome {
-        Ok(Some(text)) => tell(&state.net_private, bot, &author, &text).await,
+        Ok(Some(text)) => reply(&state.net_private, bot, &author, &text).await,
         Ok(None) => {}
         Err(error) => {
-            tell(&state.net_private, bot, &author, FAILED).await;
+            reply(&state.net_private, bot, &author, FAILED).await;
             return Err(error);
         }
     }
@@ -166,12 +166,12 @@ async fn written(state: &State, bot: &Bot, request: &EventRequest) -> Result<()>
         _ => Ok(HELP.to_owned()),
     };
     let text = answer.as_deref().unwrap_or(FAILED);
-    tell(&state.net_private, bot, &author, text).await;
+    reply(&state.net_private, bot, &author, text).await;
     answer.map(drop)
 }
 
 /// An answer that only this person sees. What they did is done, so this is not repeated.
-async fn tell(net_private: &pyxis_net::Client, bot: &Bot, author: &Author, text: &str) {
+async fn reply(net_private: &pyxis_net::Client, bot: &Bot, author: &Author, text: &str) {
     let text = blocks::escaped(text);
     if author.channel.starts_with(['C', 'G']) {
         let body = json!({ "channel": author.channel, "user": author.person, "text": text });

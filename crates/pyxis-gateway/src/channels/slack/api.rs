@@ -28,7 +28,7 @@ const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlen
 
 /// The members that every response has.
 #[derive(Deserialize)]
-struct Outcome {
+struct ResponseStatus {
     ok: bool,
     #[serde(default)]
     error: String,
@@ -39,7 +39,7 @@ struct Outcome {
 
 /// A message that was posted.
 #[derive(Deserialize)]
-pub(super) struct Posted {
+pub(super) struct PostedMessage {
     /// Channel id, also if a person's id was named.
     pub(super) channel: String,
     pub(super) ts: String,
@@ -141,7 +141,7 @@ fn into_result<T: DeserializeOwned>(status: StatusCode, headers: &HeaderMap, bod
         return Err(DeliveryError::Later(retry_after(headers)));
     }
     let foreign = || DeliveryError::Failed(format!("the response ({status}) is not from Slack's Web API"));
-    let outcome: Outcome = serde_json::from_slice(body).map_err(|_| foreign())?;
+    let outcome: ResponseStatus = serde_json::from_slice(body).map_err(|_| foreign())?;
     if outcome.ok {
         return serde_json::from_slice(body).map_err(|_| foreign());
     }
@@ -154,7 +154,7 @@ fn retry_after(headers: &HeaderMap) -> Duration {
 }
 
 /// Sorts the errors of Slack. Most will not pass by waiting.
-fn refusal(outcome: &Outcome, headers: &HeaderMap) -> DeliveryError {
+fn refusal(outcome: &ResponseStatus, headers: &HeaderMap) -> DeliveryError {
     let error = outcome.error.as_str();
     match error {
         "ratelimited" | "rate_limited" | "message_limit_exceeded" => {
@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: u16, body: &Value) -> Delivery<Posted> {
+    fn answer(status: u16, body: &Value) -> Delivery<PostedMessage> {
         let mut headers = HeaderMap::new();
         headers.insert(RETRY_AFTER, HeaderValue::from_static("7"));
         into_result(StatusCode::from_u16(status).unwrap(), &headers, body.to_string().as_bytes())

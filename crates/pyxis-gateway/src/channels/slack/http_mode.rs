@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use url::form_urlencoded;
 use utoipa::ToSchema;
 
-use super::updates::{EventRequest, Update};
+use super::reports::{EventRequest, Report};
 use super::{Bot, actions};
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
@@ -80,7 +80,7 @@ pub(crate) async fn receive(
         return Err(Error::Unauthenticated);
     }
     let update = read(&headers, &body)?;
-    if let Update::Event(event) = &update
+    if let Report::Event(event) = &update
         && event.kind == "url_verification"
     {
         return Ok(Json(json!({ "challenge": event.challenge })).into_response());
@@ -97,14 +97,14 @@ pub(crate) async fn receive(
 }
 
 /// An interaction is a form with one field, an event is JSON.
-fn read(headers: &HeaderMap, body: &[u8]) -> Result<Update> {
+fn read(headers: &HeaderMap, body: &[u8]) -> Result<Report> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let invalid = |error: serde_json::Error| Error::InvalidJson(error.to_string());
     if kind.starts_with("application/x-www-form-urlencoded") {
         let form = InteractionForm::read(body)?;
-        return serde_json::from_str(&form.payload).map_err(invalid).map(Update::Interaction);
+        return serde_json::from_str(&form.payload).map_err(invalid).map(Report::Interaction);
     }
-    serde_json::from_slice(body).map_err(invalid).map(Update::Event)
+    serde_json::from_slice(body).map_err(invalid).map(Report::Event)
 }
 
 /// True if Slack signed this body within the last minutes. Compares in constant time.

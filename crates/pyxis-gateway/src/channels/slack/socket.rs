@@ -15,7 +15,7 @@ use tokio::io::{ReadHalf, WriteHalf, split};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Bot;
-use super::updates::Update;
+use super::reports::Report;
 use crate::channels::platform::{Delivery, DeliveryError};
 use crate::runtime::state::State;
 
@@ -45,7 +45,7 @@ pub(super) enum Heard {
     /// A report, to be acknowledged within three seconds.
     Envelope {
         id: String,
-        update: Update,
+        update: Report,
     },
     /// The connection will end; another one should be opened first.
     Disconnect {
@@ -175,7 +175,7 @@ fn read(message: &[u8]) -> Heard {
     match (message.kind.as_str(), message.envelope_id) {
         ("hello", _) => Heard::Hello,
         ("disconnect", _) => Heard::Disconnect { reason: message.reason },
-        (kind, Some(id)) => Heard::Envelope { id, update: Update::from_envelope(kind, message.payload) },
+        (kind, Some(id)) => Heard::Envelope { id, update: Report::from_envelope(kind, message.payload) },
         (_, None) => Heard::Other,
     }
 }
@@ -208,8 +208,8 @@ mod tests {
         assert!(matches!(read(b"{"), Heard::Other));
         assert!(matches!(read(br#"{"type":"news"}"#), Heard::Other));
         let unknown = br#"{"type":"slash_commands","envelope_id":"1","payload":{}}"#;
-        assert!(matches!(read(unknown), Heard::Envelope { update: Update::Other, .. }));
+        assert!(matches!(read(unknown), Heard::Envelope { update: Report::Other, .. }));
         let broken = br#"{"type":"interactive","envelope_id":"1","payload":{"type":7}}"#;
-        assert!(matches!(read(broken), Heard::Envelope { update: Update::Other, .. }));
+        assert!(matches!(read(broken), Heard::Envelope { update: Report::Other, .. }));
     }
 }

@@ -38,10 +38,10 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let Some(app_token) = bot.config.app_token.clone() else { return };
     // Every connection has a sender; the receiver ends when all of them are done.
     let (alive, mut over) = mpsc::channel::<Infallible>(1);
-    let line = Line { state: state.clone(), bot, alive };
+    let context = ConnectionContext { state: state.clone(), bot, alive };
     let reading = async move {
         loop {
-            if let Err(error) = caught("slack", Box::pin(round(&line, &app_token))).await {
+            if let Err(error) = caught("slack", Box::pin(round(&context, &app_token))).await {
                 tracing::warn!(%error, "cannot stay connected to slack; will retry");
                 sleep(reader::WAIT).await;
             }
@@ -53,7 +53,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
 
 /// Context of a connection.
 #[derive(Clone)]
-struct Line {
+struct ConnectionContext {
     state: State,
     bot: Arc<Bot>,
     /// Held as long as the connection works.
@@ -61,15 +61,15 @@ struct Line {
 }
 
 /// Keeps connected as long as this node is the one that does.
-async fn round(line: &Line, app_token: &SecretString) -> Result<()> {
-    let state = &line.state;
+async fn round(context: &ConnectionContext, app_token: &SecretString) -> Result<()> {
+    let state = &context.state;
     if !reader::is_ours(&state.store, state.node, state.now(), LEASE, HOLD).await? {
         return Ok(());
     }
     // Connections end when this is dropped.
     let (_until, ended) = watch::channel(());
     tokio::select! {
-        never = stay_connected(line, app_token, &ended) => match never {},
+        never = stay_connected(context, app_token, &ended) => match never {},
         lost = keep_lease(state) => lost,
     }
 }
@@ -90,14 +90,18 @@ async fn keep_lease(state: &State) -> Result<()> {
 }
 
 /// Opens a connection whenever the last one is about to end or has ended.
-async fn stay_connected(line: &Line, app_token: &SecretString, ended: &watch::Receiver<()>) -> Infallible {
+async fn stay_connected(
+    context: &ConnectionContext,
+    app_token: &SecretString,
+    ended: &watch::Receiver<()>,
+) -> Infallible {
     loop {
         let started = Instant::now();
-        match Socket::open(&line.state, &line.bot, app_token).await {
+        match Socket::open(&context.state, &context.bot, app_token).await {
             Ok(socket) => {
                 tracing::debug!("connected to slack");
                 let (renew, renewal) = oneshot::channel();
-                tokio::spawn(serve(line.clone(), socket, ended.clone(), renew));
+                tokio::spawn(serve(context.clone(), socket, ended.clone(), renew));
                 // An error means that it ended without notice.
                 drop(renewal.await);
             }
@@ -111,7 +115,12 @@ async fn stay_connected(line: &Line, app_token: &SecretString, ended: &watch::Re
 }
 
 /// Serves a connection to its end, then waits for what it acknowledged.
-async fn serve(line: Line, mut socket: Socket, mut ended: watch::Receiver<()>, renew: oneshot::Sender<()>) {
+async fn serve(
+    context: ConnectionContext,
+    mut socket: Socket,
+    mut ended: watch::Receiver<()>,
+    renew: oneshot::Sender<()>,
+) {
     let mut renew = Some(renew);
     let mut doing = JoinSet::new();
     loop {
@@ -133,7 +142,7 @@ async fn serve(line: Line, mut socket: Socket, mut ended: watch::Receiver<()>, r
                     tracing::warn!(%error, "cannot acknowledge a report of slack");
                     break;
                 }
-                let (state, bot) = (line.state.clone(), Arc::clone(&line.bot));
+                let (state, bot) = (context.state.clone(), Arc::clone(&context.bot));
                 doing.spawn(async move {
                     let handling = Box::pin(actions::handle(&state, &bot, update));
                     if let Err(error) = caught("slack", handling).await {

@@ -10,10 +10,10 @@ pub(super) struct Interaction {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) user: Person,
-    pub(super) team: Option<Named>,
+    pub(super) team: Option<ObjectId>,
     /// Opens a window within three seconds.
     pub(super) trigger_id: Option<String>,
-    pub(super) channel: Option<Named>,
+    pub(super) channel: Option<ObjectId>,
     #[serde(default)]
     pub(super) actions: Vec<Pressed>,
     pub(super) view: Option<Window>,
@@ -31,7 +31,7 @@ pub(super) struct Person {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Named {
+pub(super) struct ObjectId {
     pub(super) id: String,
 }
 
@@ -93,14 +93,14 @@ pub(super) struct Event {
 }
 
 /// One report.
-pub(super) enum Update {
+pub(super) enum Report {
     Interaction(Box<Interaction>),
     Event(Box<EventRequest>),
     /// Nothing that concerns Pyxis.
     Other,
 }
 
-impl Update {
+impl Report {
     /// The payload of an envelope. What cannot be read concerns no message of Pyxis.
     pub(super) fn from_envelope(kind: &str, payload: Value) -> Self {
         let read = match kind {
