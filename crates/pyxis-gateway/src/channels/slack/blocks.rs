@@ -136,7 +136,7 @@ fn sections<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
             section.push('\n');
             length += 1;
         }
-        for c in context.chars() {
+        for c in line.chars() {
             let piece = escaped(c.encode_utf8(&mut [0; 4]));
             let units = piece.chars().count();
             if length + units > SECTION {

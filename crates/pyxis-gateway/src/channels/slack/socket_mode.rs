@@ -38,7 +38,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let Some(app_token) = bot.config.app_token.clone() else { return };
     // Every connection has a sender; the receiver ends when all of them are done.
     let (alive, mut over) = mpsc::channel::<Infallible>(1);
-    let context = ConnectionContext { state: state.clone(), bot, alive };
+    let context = ConnectionContext { state: state.clone(), bot, _alive: alive };
     let reading = async move {
         loop {
             if let Err(error) = caught("slack", Box::pin(round(&context, &app_token))).await {
@@ -57,7 +57,7 @@ struct ConnectionContext {
     state: State,
     bot: Arc<Bot>,
     /// Held as long as the connection works.
-    alive: mpsc::Sender<Infallible>,
+    _alive: mpsc::Sender<Infallible>,
 }
 
 /// Keeps connected as long as this node is the one that does.
@@ -154,7 +154,7 @@ async fn serve(
                 if matches!(reason.as_str(), "warning" | "refresh_requested") {
                     tracing::debug!(reason, "slack is about to end a connection");
                     if let Some(renew) = renew.take() {
-                        drop(renew.send(()));
+                        renew.send(()).ok();
                     }
                 } else {
                     // Socket Mode was switched off, or there are too many connections.
