@@ -136,6 +136,10 @@ echo "== Snapshot's client"
 ci/snapshot.sh >"$output/snapshot" 2>&1 || { cat "$output/snapshot"; failed=1; }
 grep -E '^(ℹ (pass|fail)|snapshot:)' "$output/snapshot" || true
 
+echo "== Slack's clients"
+ci/slack.sh >"$output/slack" 2>&1 || { cat "$output/slack"; failed=1; }
+grep -E '^(ℹ (pass|fail)|slack:)' "$output/slack" || true
+
 echo "== client libraries"
 # At once: two wait for downloads and servers while the third compiles.
 declare -A library

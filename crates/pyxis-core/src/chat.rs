@@ -62,8 +62,22 @@ impl ChatPlatform {
         message_max: 16_384,
     });
 
+    /// Slack, through an app with a bot.
+    pub const SLACK: Self = Self(&ChatPlatformSpec {
+        name: "slack",
+        channel: "slack",
+        room_field: "slack_channel",
+        label: "Slack",
+        room_noun: "channel",
+        private_chats: true,
+        decides: true,
+        edits: true,
+        // Escaped text is up to five times as long, and Slack refuses more than about 13,000 characters in all blocks.
+        message_max: 2600,
+    });
+
     /// Every platform, in the order of pages and documents.
-    pub const ALL: &'static [Self] = &[Self::TELEGRAM, Self::MATRIX];
+    pub const ALL: &'static [Self] = &[Self::TELEGRAM, Self::MATRIX, Self::SLACK];
 
     /// A platform outside of [`Self::ALL`], for tests of code that works with any. It cannot be stored.
     pub const fn unlisted(spec: &'static ChatPlatformSpec) -> Self {
@@ -172,12 +186,16 @@ mod tests {
     #[test]
     fn rooms_are_written_as_one_field_per_platform() {
         let mut rooms = Rooms::default();
-        assert_eq!(serde_json::to_string(&rooms).unwrap(), r#"{"telegram_chat":null,"matrix_room":null}"#);
+        let written = |named: Option<ChatPlatform>| {
+            let field = |platform: &ChatPlatform| {
+                let room = if named == Some(*platform) { r#""!r:example.org""# } else { "null" };
+                format!(r#""{}":{room}"#, platform.spec().room_field)
+            };
+            format!("{{{}}}", ChatPlatform::ALL.iter().map(field).collect::<Vec<_>>().join(","))
+        };
+        assert_eq!(serde_json::to_string(&rooms).unwrap(), written(None));
         rooms.set(ChatPlatform::MATRIX, Some("!r:example.org".to_owned()));
-        assert_eq!(
-            serde_json::to_string(&rooms).unwrap(),
-            r#"{"telegram_chat":null,"matrix_room":"!r:example.org"}"#
-        );
+        assert_eq!(serde_json::to_string(&rooms).unwrap(), written(Some(ChatPlatform::MATRIX)));
         assert_eq!(rooms.iter().collect::<Vec<_>>(), [(ChatPlatform::MATRIX, "!r:example.org")]);
         rooms.set(ChatPlatform::MATRIX, None);
         assert_eq!(rooms, Rooms::default());

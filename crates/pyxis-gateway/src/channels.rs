@@ -18,6 +18,7 @@ mod payload;
 pub mod platform;
 mod reader;
 pub mod settings;
+pub mod slack;
 pub mod telegram;
 pub(crate) mod unreachable;
 
@@ -41,7 +42,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
 /// The platforms that Pyxis speaks, in the order of [`ChatPlatform::ALL`].
-pub static PLATFORMS: &[PlatformDescriptor] = &[telegram::DESCRIPTOR, matrix::DESCRIPTOR];
+pub static PLATFORMS: &[PlatformDescriptor] = &[telegram::DESCRIPTOR, matrix::DESCRIPTOR, slack::DESCRIPTOR];
 
 /// Reads the settings of every platform.
 pub fn read_settings(source: &dyn SettingsSource) -> Result<ChatSettings, BoxError> {
@@ -62,9 +63,9 @@ pub(crate) fn bot(state: &State, platform: ChatPlatform) -> Option<Arc<dyn ChatB
     bots(state).find(|(connected, _)| *connected == platform).map(|(_, bot)| bot)
 }
 
-/// Description of the routes that connected platforms call.
-pub(crate) fn describe_routes() -> UtoipaMethodRouter<State> {
-    routes!(telegram::webhook)
+/// Descriptions of the routes that connected platforms call.
+pub(crate) fn describe_routes() -> impl Iterator<Item = UtoipaMethodRouter<State>> {
+    [routes!(telegram::webhook), routes!(slack::receive)].into_iter()
 }
 
 /// Routes that connected platforms call.

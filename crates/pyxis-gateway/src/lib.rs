@@ -58,8 +58,8 @@ pub fn router(state: State) -> Router {
 
 /// The description of all routes.
 pub fn openapi() -> Result<OpenApi, Clash> {
-    let all = describe_routes()
-        .with_descriptions(channels::describe_routes())
+    let all = channels::describe_routes()
+        .fold(describe_routes(), DescribedRouter::with_descriptions)
         .with_descriptions(routes!(endpoints::through_base_url))
         .schema::<pyxis_core::auth::HeaderFormat>();
     all.into_description(problems::all())

@@ -19,6 +19,7 @@ pub mod push;
 pub mod resolver;
 pub mod rights;
 pub mod signal;
+pub mod slack;
 pub mod small_disk;
 pub mod sqlite;
 pub mod telegram;

@@ -206,6 +206,15 @@ impl Socket {
         socket
     }
 
+    /// Two sockets on the same connection: one to read from, one to write to.
+    pub fn split(self) -> (Self, Self) {
+        let (head, is_client) = (self.head.clone(), self.is_client);
+        let (read, write) = tokio::io::split(self.stream);
+        let reader = Box::new(tokio::io::join(read, tokio::io::sink()));
+        let writer = Box::new(tokio::io::join(tokio::io::empty(), write));
+        (Self { stream: reader, head: head.clone(), is_client }, Self { stream: writer, head, is_client })
+    }
+
     /// Checks that the WebSocket is open: the answer belongs to the key.
     #[must_use]
     #[track_caller]

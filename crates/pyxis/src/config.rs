@@ -403,6 +403,7 @@ impl<E: Env> SettingSources<'_, E> {
 
 #[cfg(test)]
 mod tests {
+    use pyxis_gateway::channels::slack::SlackConfig;
     use pyxis_gateway::channels::telegram::TelegramConfig;
 
     use super::*;
@@ -468,6 +469,11 @@ mod tests {
             ("PX_TELEGRAM_WEBHOOK_SECRET", "short"),
             ("PX_TELEGRAM_POLL_SECS", "0"),
             ("PX_MATRIX_HOMESERVER", "matrix.example.org"),
+            ("PX_SLACK_BOT_TOKEN", "xapp-1"),
+            ("PX_SLACK_BOT_TOKEN", "xoxb-1"),
+            ("PX_SLACK_APP_TOKEN", "xoxb-1"),
+            ("PX_SLACK_CHANNEL", "#ops"),
+            ("PX_SLACK_API_BASE", "slack.com"),
             ("PX_BACKUP_S3_URL", "https://storage.example/backups"),
             ("PX_BACKUP_KEEP", "-1"),
             ("PX_PUSH_CONTACT", "ops@example.com"),
@@ -532,6 +538,24 @@ mod tests {
         assert_eq!(telegram.poll, Duration::from_secs(30));
         assert_eq!(telegram.api_base, "https://api.telegram.org");
         assert!(telegram.webhook_secret.is_none());
+    }
+
+    #[test]
+    fn a_slack_app_needs_a_bot_and_a_way_to_hear_what_people_do() {
+        let of =
+            |vars: &[(&str, &str)]| load(vars, &[]).unwrap().chats.platforms.get::<SlackConfig>().cloned();
+        let bot = ("PX_SLACK_BOT_TOKEN", "xoxb-very-secret");
+        assert!(of(&[("PX_SLACK_APP_TOKEN", "xapp-1")]).is_none());
+        let socket = of(&[bot, ("PX_SLACK_APP_TOKEN", "xapp-1"), ("PX_SLACK_CHANNEL", " C0OPS ")]).unwrap();
+        assert_eq!(
+            (socket.channel.as_deref(), socket.api_base.as_str()),
+            (Some("C0OPS"), "https://slack.com")
+        );
+        assert!(socket.signing_secret.is_none() && !format!("{socket:?}").contains("very-secret"));
+        let signed = of(&[bot, ("PX_SLACK_SIGNING_SECRET", "s")]).unwrap();
+        assert!(signed.app_token.is_none() && signed.channel.is_none());
+        let error = load(&[("PX_SLACK_BOT_TOKEN", "very-secret")], &[]).map(drop).unwrap_err();
+        assert!(!format!("{error:#}").contains("very-secret"), "{error:#}");
     }
 
     #[test]

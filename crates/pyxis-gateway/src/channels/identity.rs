@@ -59,6 +59,17 @@ pub(super) async fn act(
     account: &Account<'_>,
     action: Action,
 ) -> Result<IncomingDecision> {
+    act_because(state, message, account, action, None).await
+}
+
+/// The same with the reason of a denial.
+pub(super) async fn act_because(
+    state: &State,
+    message: &ChatMessageRow,
+    account: &Account<'_>,
+    action: Action,
+    reason: Option<String>,
+) -> Result<IncomingDecision> {
     let workspace = message.workspace_id;
     let Some(approver) = approver(&state.store, workspace, account).await? else {
         record_stranger(state, workspace, message.txn_id, account).await?;
@@ -78,7 +89,7 @@ pub(super) async fn act(
         Action::ApproveWithGrant => {
             Decision::Approve(Some(GrantRequest { seconds: GRANT_SECS, agent_only: false, max_uses: None }))
         }
-        Action::Deny => Decision::Deny(None),
+        Action::Deny => Decision::Deny(reason),
     };
     let proof = AuthMethod::Chat(ChatAccount {
         platform: account.platform.as_str(),
@@ -109,6 +120,11 @@ pub(super) async fn act(
         Err(error) => return Err(error),
     };
     Ok(IncomingDecision { text, done })
+}
+
+/// True if the account's person is known and may still come in.
+pub(super) async fn is_linked(store: &Store, workspace: WorkspaceId, account: &Account<'_>) -> Result<bool> {
+    Ok(approver(store, workspace, account).await?.is_some())
 }
 
 /// The person behind an account, if somebody linked it and may still come in.

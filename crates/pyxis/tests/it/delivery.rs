@@ -5,5 +5,6 @@ mod matrix;
 mod payloads;
 mod push;
 mod reports;
+mod slack;
 mod telegram;
 mod webhooks;

@@ -1,0 +1,155 @@
+//! `slack`: the Web API, and Socket Mode or signed requests.
+//!
+//! In Socket Mode one node at a time keeps a WebSocket open to Slack, so Pyxis needs no public address. With a signing
+//! secret Slack posts the same to `POST /slack/events`. Texts are plain: nothing in them is ever read as markup.
+
+mod actions;
+mod api;
+mod blocks;
+mod examination;
+mod first_channel;
+mod http_mode;
+mod reports;
+mod settings;
+mod socket;
+mod socket_mode;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::post;
+use futures_util::future::BoxFuture;
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::chat_messages::ChatMessageRow;
+use serde_json::Value;
+
+use super::approval_message::ApprovalMessage;
+use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage};
+use crate::config::Config;
+use crate::runtime::chat_health::ChatHealth;
+use crate::runtime::state::State;
+use crate::runtime::work::Stop;
+
+pub(crate) use http_mode::{__path_receive, receive};
+pub use settings::SlackConfig;
+
+/// The platform.
+pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
+    platform: ChatPlatform::SLACK,
+    settings: settings::KEYS,
+    connected_by: &["slack_bot_token", "slack_app_token"],
+    read_settings: settings::read,
+    bot: |state| Some(Arc::new(Bot::from_settings(&state.config)?)),
+    routes,
+    page: PlatformPage {
+        room_example: "C0123456789",
+        without_room: "direct messages to everyone who linked an account",
+        room_hint: Some("The id of a channel that the bot was invited to."),
+        link_command: "link",
+        shows_color: false,
+        shows_logo: false,
+        brand_hint: "Slack shows the name, but no color and no logo.",
+    },
+};
+
+/// The bot.
+struct Bot {
+    config: SlackConfig,
+}
+
+impl Bot {
+    /// The bot of the settings, if there is one.
+    fn from_settings(config: &Config) -> Option<Self> {
+        config.chats.get::<SlackConfig>().cloned().map(|config| Self { config })
+    }
+}
+
+/// A button.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Press {
+    Approve,
+    ApproveWithGrant,
+    Deny,
+    /// A link to the page, which Slack reports too.
+    Open,
+}
+
+impl Press {
+    const ALL: [Self; 4] = [Self::Approve, Self::ApproveWithGrant, Self::Deny, Self::Open];
+
+    /// Id of the action.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::ApproveWithGrant => "approve_with_grant",
+            Self::Deny => "deny",
+            Self::Open => "open",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|press| press.as_str() == name)
+    }
+}
+
+/// The route exists only if Slack's requests can be checked.
+fn routes(state: &State) -> Router<State> {
+    let is_used = Bot::from_settings(&state.config).is_some_and(|bot| bot.config.signing_secret.is_some());
+    if is_used { Router::new().route("/slack/events", post(http_mode::receive)) } else { Router::new() }
+}
+
+/// The channel or person of a room. An account's id begins with its team.
+fn recipient(room: &str) -> &str {
+    room.rsplit_once('-').map_or(room, |(_, person)| person)
+}
+
+impl ChatBot for Bot {
+    fn post<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let mut body = blocks::content(card);
+            body["channel"] = recipient(&message.chat).into();
+            let posted: api::PostedMessage = self.call(&state.net_private, "chat.postMessage", &body).await?;
+            // A time is unique within its channel, and a person's channel has another id than the person.
+            Ok(format!("{}/{}", posted.channel, posted.ts))
+        })
+    }
+
+    fn edit<'a>(
+        &'a self,
+        state: &'a State,
+        _message: &'a ChatMessageRow,
+        message_ref: &'a str,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<()>> {
+        Box::pin(async move {
+            let (channel, ts) = message_ref
+                .split_once('/')
+                .ok_or_else(|| DeliveryError::Refused("the message has no time".to_owned()))?;
+            let mut body = blocks::content(card);
+            body["channel"] = channel.into();
+            body["ts"] = ts.into();
+            self.call::<Value>(&state.net_private, "chat.update", &body).await.map(drop)
+        })
+    }
+
+    fn read_updates(self: Arc<Self>, state: State, stop: Stop) -> BoxFuture<'static, ()> {
+        Box::pin(socket_mode::run(state, self, stop))
+    }
+
+    fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {
+        Box::pin(examination::sign_in(self, &state.net_private))
+    }
+
+    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
+        Box::pin(examination::examine(self, &state.net_private, room))
+    }
+
+    fn admit<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
+        Box::pin(examination::examine(self, &state.net_private, room))
+    }
+}
