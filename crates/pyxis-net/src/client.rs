@@ -190,6 +190,16 @@ impl Client {
         self.zone.connector.open_tls(target).await
     }
 
+    /// Turns on TLS on a connection from [`Client::tunnel`], for protocols other than HTTP. `target` is the one that was
+    /// dialed; the certificate must name it. Bytes that were read before must not be used after this.
+    pub async fn start_tls(
+        &self,
+        target: &HostPort,
+        stream: TcpStream,
+    ) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + use<>, Error> {
+        self.zone.connector.start_tls(target, stream).await
+    }
+
     /// Sends `request` and returns the response head; the body remains to be read.
     ///
     /// The URI must be absolute. Its path and query are sent byte for byte. `Host` comes from the URI, and

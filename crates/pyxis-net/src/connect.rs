@@ -21,6 +21,7 @@ use crate::error::{Error, InvalidRequest, Wait};
 use crate::guard::{AddressVerdict, Guard, HostPort};
 use crate::keep_alive::KeepAlive;
 use crate::resolve::Resolve;
+use crate::tls;
 
 /// Opens connections for one zone. The pool clones it for every request, so its state is behind one pointer.
 #[derive(Clone)]
@@ -64,6 +65,21 @@ impl Connector {
             tls.connect(server_name(target.host())?, stream).await.map_err(Error::from_handshake)
         });
         opening.await.unwrap_or(Err(Error::Timeout(Wait::Connect)))
+    }
+}
+
+impl Connector {
+    /// TLS over a connection from [`open`](Self::open) to the same target, without ALPN.
+    pub(crate) async fn start_tls(
+        &self,
+        target: &HostPort,
+        stream: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, Error> {
+        let dialer = &self.0;
+        let name = server_name(target.host())?;
+        let handshake = TlsConnector::from(tls::without_alpn(&dialer.tls)).connect(name, stream);
+        let handshake = timeout(dialer.connect_timeout, handshake).await;
+        handshake.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(Error::from_handshake)
     }
 }
 
