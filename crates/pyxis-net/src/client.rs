@@ -182,6 +182,12 @@ impl Client {
         self.zone.connector.open(target).await
     }
 
+    /// Opens a connection to a mail server of the operator, on which [`Client::start_tls`] turns on TLS. The guard judges
+    /// it like a request's, but admits the ports of mail.
+    pub async fn mail_tunnel(&self, target: &HostPort) -> Result<TcpStream, Error> {
+        self.zone.connector.open_mail(target).await
+    }
+
     /// Opens a TLS connection whose content is the caller's matter. The guard judges it like a request's.
     pub async fn tls_tunnel(
         &self,
@@ -190,7 +196,7 @@ impl Client {
         self.zone.connector.open_tls(target).await
     }
 
-    /// Turns on TLS on a connection from [`Client::tunnel`], for protocols other than HTTP. `target` is the one that was
+    /// Turns on TLS on a connection from [`Client::mail_tunnel`], for protocols other than HTTP. `target` is the one that was
     /// dialed; the certificate must name it. Bytes that were read before must not be used after this.
     pub async fn start_tls(
         &self,

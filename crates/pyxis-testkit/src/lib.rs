@@ -20,6 +20,7 @@ pub mod resolver;
 pub mod rights;
 pub mod signal;
 pub mod small_disk;
+pub mod smtp;
 pub mod sqlite;
 pub mod telegram;
 pub mod tls;

@@ -65,7 +65,7 @@ async fn connect(
         Failure::Connection(format!("cannot connect to the mail server {server}: {}", error.public_message()))
     };
     // The operator's own setting says where this is, so it may be on a private network.
-    let stream = net_private.tunnel(&config.server).await.map_err(|error| failed(&error))?;
+    let stream = net_private.mail_tunnel(&config.server).await.map_err(|error| failed(&error))?;
     let stream = match config.security {
         Security::Loopback => return Dialogue::open(on_this_machine(stream)?, hello).await,
         Security::Tls => stream,
