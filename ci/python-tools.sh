@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ci/python-tools.sh COMMAND...: runs COMMAND with PX_TEST_PYTHON_TOOLS naming a Python environment with the HTTP
-# clients that tests put behind `pyxis run`, or that examples need, and a mail server. It is made on first use beside the target directory.
+# clients that tests put behind `pyxis run`, or that examples need, and a mail server. It is made on first use beside the
+# target directory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -30,7 +30,8 @@ impl Reply {
         let (mut lines, mut start) = (Vec::new(), 0);
         let mut first = None;
         while let Some(length) = unread[start..].iter().position(|byte| *byte == b'\n') {
-            let line = unread[start..start + length].strip_suffix(b"\r").unwrap_or(&unread[start..start + length]);
+            let line = &unread[start..start + length];
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
             start += length + 1;
             if start > MAX_REPLY {
                 return Err(Malformed::TooLong);
@@ -69,12 +70,11 @@ impl Reply {
 /// Code of a line, true if it is the last, and its text.
 fn split(line: &[u8]) -> Option<(u16, bool, String)> {
     let (code, rest) = line.split_at_checked(3)?;
-    let [first @ b'2'..=b'5', second, third] = *code else { return None };
+    let [b'2'..=b'5', second, third] = *code else { return None };
     if !second.is_ascii_digit() || !third.is_ascii_digit() {
         return None;
     }
     let number = code.iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
-    debug_assert!(number / 100 == u16::from(first - b'0'), "the first digit is the class");
     let (last, text) = match rest {
         [] => (true, rest),
         [b' ', text @ ..] => (true, text),

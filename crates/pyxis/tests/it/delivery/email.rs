@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::policy::Policy;
 use pyxis_core::secret::SecretString;
@@ -117,15 +116,13 @@ engines! {
     }
 
     async fn the_egress_guard_refuses_a_mail_server_at_an_address_of_cloud_metadata(database: TestDatabase) {
-        for security in [Security::StartTls, Security::Tls] {
-            let proxy = proxy_at(database.another().await, 587, security, PASSWORD).await;
-            proxy.gate.moved_to("169.254.169.254".parse().unwrap());
-            let found = doctor(&proxy).await;
-            assert!(found[0].1.contains("the egress guard refuses the host"), "{found:?}");
-            proxy.pause(1).await;
-            deliver_due(&proxy.state).await.unwrap();
-            assert!(errors(&proxy).await[0].contains("the egress guard refuses the host"));
-        }
+        let proxy = proxy_at(database, 587, Security::StartTls, PASSWORD).await;
+        proxy.gate.moved_to("169.254.169.254".parse().unwrap());
+        let found = doctor(&proxy).await;
+        assert!(found[0].1.contains("the egress guard refuses the host"), "{found:?}");
+        proxy.pause(1).await;
+        deliver_due(&proxy.state).await.unwrap();
+        assert!(errors(&proxy).await[0].contains("the egress guard refuses the host"));
     }
 
     async fn a_plain_connection_goes_nowhere_but_to_this_machine(database: TestDatabase) {
@@ -158,10 +155,10 @@ engines! {
             (&eleven, "11 addresses; at most 10"),
         ] {
             let error = put(wrong).await.unwrap_err();
-            let Error::Field { field, detail, .. } = &error else { panic!("{error:?}") };
-            assert!(*field == "email_to" && detail.contains(says), "{error:?}");
+            let Error::InvalidField { field, detail } = &error else { panic!("{error:?}") };
+            assert!(field == "email_to" && detail.contains(says), "{error:?}");
             if !wrong.contains(' ') {
-                assert!(matches!(default(wrong).await.unwrap_err(), Error::Field { .. }), "{wrong}");
+                assert!(matches!(default(wrong).await.unwrap_err(), Error::InvalidField { .. }), "{wrong}");
             }
         }
         put("a@example.com, b@example.com").await.unwrap();
