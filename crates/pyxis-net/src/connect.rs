@@ -58,8 +58,9 @@ impl Connector {
 
     async fn open_behind(&self, guard: &Guard, target: &HostPort) -> Result<TcpStream, Error> {
         let dialer = &self.0;
-        let opening =
-            timeout(dialer.connect_timeout, async { dialer.dial(&dialer.admitted(guard, target).await?).await });
+        let opening = timeout(dialer.connect_timeout, async {
+            dialer.dial(&dialer.admitted(guard, target).await?).await
+        });
         opening.await.unwrap_or(Err(Error::Timeout(Wait::Connect)))
     }
 }

@@ -61,7 +61,13 @@ impl MailServer {
     /// names mechanisms of AUTH that it does not offer. Tests that need one have `real_mail_server` in their names, so
     /// that `ci/test.sh` can leave them out.
     #[expect(clippy::disallowed_methods, reason = "a test finds its server this way")]
-    pub fn start(port: Port, authority: &Authority, name: &str, encryption: Encryption, without: &[&str]) -> Self {
+    pub fn start(
+        port: Port,
+        authority: &Authority,
+        name: &str,
+        encryption: Encryption,
+        without: &[&str],
+    ) -> Self {
         let environment = std::env::var("PX_TEST_PYTHON_TOOLS").expect(
             "PX_TEST_PYTHON_TOOLS names no environment: put ci/python-tools.sh before the command that runs the tests",
         );

@@ -416,7 +416,10 @@ fn the_ports_of_mail_are_open_to_the_operators_mail_server_alone() {
     let public: IpAddr = "93.184.216.34".parse().unwrap();
     let mail = Guard::default().with_private().with_mail_ports();
     for port in [25, 465, 587, 2525] {
-        assert_eq!(mail.admit(&at("mail.example.com", port), &[public]).unwrap(), [SocketAddr::new(public, port)]);
+        assert_eq!(
+            mail.admit(&at("mail.example.com", port), &[public]).unwrap(),
+            [SocketAddr::new(public, port)]
+        );
     }
     for port in [22, 143, 993, 5432, 6379] {
         assert_eq!(mail.admit(&at("mail.example.com", port), &[public]), Err(Blocked::Port(port)));

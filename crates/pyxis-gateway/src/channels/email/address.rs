@@ -54,13 +54,30 @@ mod tests {
 
     #[test]
     fn an_address_has_only_characters_that_cannot_leave_its_place() {
-        for right in ["ops@example.com", "o'neil+px@mail.example.co", "a@localhost", "x_1@xn--bcher-kva.example"] {
+        for right in
+            ["ops@example.com", "o'neil+px@mail.example.co", "a@localhost", "x_1@xn--bcher-kva.example"]
+        {
             assert_eq!(parse(right).unwrap().as_ref() as &str, right);
         }
         for wrong in [
-            "", "ops", "@example.com", "ops@", "a@b@c", "a b@example.com", "a@exa mple.com", "<a@example.com>",
-            "a@example.com\r\nRCPT TO:<b@example.com>", "\"a b\"@example.com", "a@[127.0.0.1]", "a@example.com>",
-            "a..b@example.com", "a@example..com", "bücher@example.com", "a@bücher.example", "a@-", "Ops <a@example.com>",
+            "",
+            "ops",
+            "@example.com",
+            "ops@",
+            "a@b@c",
+            "a b@example.com",
+            "a@exa mple.com",
+            "<a@example.com>",
+            "a@example.com\r\nRCPT TO:<b@example.com>",
+            "\"a b\"@example.com",
+            "a@[127.0.0.1]",
+            "a@example.com>",
+            "a..b@example.com",
+            "a@example..com",
+            "bücher@example.com",
+            "a@bücher.example",
+            "a@-",
+            "Ops <a@example.com>",
         ] {
             let error = parse(wrong).unwrap_err();
             assert!(error.contains("write "), "{wrong:?}: {error}");

@@ -122,7 +122,9 @@ mod tests {
         let to = "ops@example.com".parse().unwrap();
         let accent = accent.and_then(Accent::parse);
         let letter = Letter { to: &to, text, url: URL, accent };
-        letter.written(&"Pyxis <px@mail.example>".parse().unwrap(), id(), UnixMillis(1_767_225_600_000)).unwrap()
+        letter
+            .written(&"Pyxis <px@mail.example>".parse().unwrap(), id(), UnixMillis(1_767_225_600_000))
+            .unwrap()
     }
 
     fn content(text: &str) -> String {
@@ -156,7 +158,8 @@ mod tests {
 
     #[test]
     fn no_text_becomes_a_header_or_a_part() {
-        let hostile = "A\r\nBcc: eve@example.com\nb\r\n\r\n--px\r\nContent-Type: text/html\r\n.\r\nMAIL FROM:<x@y>";
+        let hostile =
+            "A\r\nBcc: eve@example.com\nb\r\n\r\n--px\r\nContent-Type: text/html\r\n.\r\nMAIL FROM:<x@y>";
         let text = content(&format!("{hostile}\u{2028}é {}", "x".repeat(5000)));
         let headers = headers(&text);
         let names: Vec<_> = headers.iter().map(|header| header.split(':').next().unwrap()).collect();
@@ -178,7 +181,8 @@ mod tests {
     #[test]
     fn html_escapes_every_text_and_links_only_to_the_page() {
         let to = "ops@example.com".parse().unwrap();
-        let text = format!("<Acme>\nb & c\n│ https://evil.example\nRead the full request and approve: {URL}\nend");
+        let text =
+            format!("<Acme>\nb & c\n│ https://evil.example\nRead the full request and approve: {URL}\nend");
         let letter = Letter { to: &to, text: &text, url: URL, accent: Accent::parse("#ffe066") };
         let html = letter.html();
         assert!(html.contains("<b>&lt;Acme&gt;</b>") && html.contains("b &amp; c<br>"), "{html}");

@@ -102,7 +102,10 @@ mod tests {
     fn a_reply_ends_with_the_line_that_has_no_hyphen_and_the_rest_stays() {
         let whole = "250-mail.example\r\n250-AUTH PLAIN\r\n250 OK\r\n";
         assert_eq!(take(whole).0.unwrap(), Some(reply(250, &["mail.example", "AUTH PLAIN", "OK"])));
-        assert_eq!(take("220\r\n250 injected\r\n"), (Ok(Some(reply(220, &[""]))), "250 injected\r\n".to_owned()));
+        assert_eq!(
+            take("220\r\n250 injected\r\n"),
+            (Ok(Some(reply(220, &[""]))), "250 injected\r\n".to_owned())
+        );
         assert_eq!(take("354 go on\n").0.unwrap(), Some(reply(354, &["go on"])));
         for end in 0..whole.len() {
             assert_eq!(take(&whole[..end]), (Ok(None), whole[..end].to_owned()), "{end}");
@@ -112,8 +115,16 @@ mod tests {
     #[test]
     fn what_is_no_reply_is_refused_at_once() {
         for wrong in [
-            "HTTP/1.1 400 Bad Request\r\n", "\r\n", "25\r\n", "250x\r\n", "150 early\r\n", "650 late\r\n", "2x0 a\r\n",
-            "250-a\r\n251 b\r\n", "\u{16}\u{3}\u{1}", "SSH",
+            "HTTP/1.1 400 Bad Request\r\n",
+            "\r\n",
+            "25\r\n",
+            "250x\r\n",
+            "150 early\r\n",
+            "650 late\r\n",
+            "2x0 a\r\n",
+            "250-a\r\n251 b\r\n",
+            "\u{16}\u{3}\u{1}",
+            "SSH",
         ] {
             assert_eq!(take(wrong).0, Err(Malformed::NotSmtp), "{wrong:?}");
         }
@@ -127,7 +138,10 @@ mod tests {
 
     #[test]
     fn a_reply_is_shown_on_one_line() {
-        assert_eq!(reply(550, &["5.1.1 no\u{7}", "such\u{202e} user"]).shown(), "550 5.1.1 no\u{fffd} such\u{fffd} user");
+        assert_eq!(
+            reply(550, &["5.1.1 no\u{7}", "such\u{202e} user"]).shown(),
+            "550 5.1.1 no\u{fffd} such\u{fffd} user"
+        );
         assert_eq!(reply(550, &[""]).shown(), "550");
         assert_eq!(reply(550, &[&"a".repeat(9000)]).shown().len(), 4 + MAX_SHOWN);
     }

@@ -88,7 +88,8 @@ fn on_this_machine(stream: TcpStream) -> Result<Box<dyn Stream>, Failure> {
     match stream.peer_addr() {
         Ok(peer) if peer.ip().to_canonical().is_loopback() => Ok(Box::new(stream)),
         Ok(_) | Err(_) => Err(Failure::Connection(
-            "PX_SMTP_URL names another machine, to which mail must be encrypted; use smtps or smtp".to_owned(),
+            "PX_SMTP_URL names another machine, to which mail must be encrypted; use smtps or smtp"
+                .to_owned(),
         )),
     }
 }

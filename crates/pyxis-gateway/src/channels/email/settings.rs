@@ -132,7 +132,9 @@ fn server(url: &str) -> Result<(HostPort, Security), BoxError> {
         return Err(wrong.into());
     }
     if security == Security::Loopback && !is_this_machine(host) {
-        return Err("PX_SMTP_URL: smtp+plain is for localhost or a loopback address; use smtps or smtp".into());
+        return Err(
+            "PX_SMTP_URL: smtp+plain is for localhost or a loopback address; use smtps or smtp".into()
+        );
     }
     Ok((HostPort::new(host, port.unwrap_or(default)), security))
 }
@@ -178,8 +180,16 @@ mod tests {
             assert_eq!(server(url).unwrap(), (HostPort::new(host, port), security), "{url}");
         }
         for wrong in [
-            "mail.example.com", "https://mail.example.com", "smtp://", "smtp://a:99999", "smtp://a:0", "smtp://a:",
-            "smtp://a/b", "smtp://a b", "smtp+plain://mail.example.com", "smtp+plain://10.0.0.1",
+            "mail.example.com",
+            "https://mail.example.com",
+            "smtp://",
+            "smtp://a:99999",
+            "smtp://a:0",
+            "smtp://a:",
+            "smtp://a/b",
+            "smtp://a b",
+            "smtp+plain://mail.example.com",
+            "smtp+plain://10.0.0.1",
         ] {
             assert!(server(wrong).unwrap_err().to_string().starts_with("PX_SMTP_URL: "), "{wrong}");
         }

@@ -20,12 +20,7 @@ use crate::runtime::state::State;
 const NONCE: usize = 16;
 
 /// Stores the messages that ask about a transaction.
-pub(super) async fn announce(
-    state: &State,
-    now: UnixMillis,
-    tx: &mut Tx,
-    row: &ApprovalRow,
-) -> Result<()> {
+pub(super) async fn announce(state: &State, now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     let Some(platform) = row.channel.platform() else { return Ok(()) };
     for chat in chats(&state.config.chats, tx, row, platform).await? {
         let id = ChatMessageId::new(now, &*state.entropy);

@@ -103,7 +103,10 @@ async fn a_wrong_password_is_named_without_being_shown_even_if_the_server_repeat
     let (dialogue, _serving) = open(&[GREETING, HELLO, &answer]).await;
     let failure = dialogue.unwrap().sign_in("ada", &password()).await.unwrap_err();
     let said = failure.to_string();
-    assert!(said.contains("refused PX_SMTP_USERNAME with PX_SMTP_PASSWORD: 535 5.7.8 no [password]"), "{said}");
+    assert!(
+        said.contains("refused PX_SMTP_USERNAME with PX_SMTP_PASSWORD: 535 5.7.8 no [password]"),
+        "{said}"
+    );
     assert!(!said.contains(PASSWORD) && !said.contains(base64.trim_end_matches('=')), "{said}");
     assert!(matches!(DeliveryError::from(failure), DeliveryError::Failed(_)), "an operator can fix it");
     // One that asks on has not let us in.

@@ -81,15 +81,24 @@ async fn announced(mut office: Office, mechanism: &str) {
     assert_eq!(header(&mail, "From"), "Pyxis <px@px.example.com>");
     assert_eq!(header(&mail, "To"), OPS);
     let subject = header(&mail, "Subject");
-    assert!(subject.starts_with("Pyxis · Approval needed: ") && subject.ends_with(" wants to use api"), "{subject}");
+    assert!(
+        subject.starts_with("Pyxis · Approval needed: ") && subject.ends_with(" wants to use api"),
+        "{subject}"
+    );
     assert_eq!(header(&mail, "Auto-Submitted"), "auto-generated");
     assert_eq!([header(&mail, "Message-ID").to_owned()], office.message_ids(txn).await.as_slice());
     let url = format!("https://px.example.com/approve/{txn}");
     let plain = text(&mail, "plain");
     assert!(plain.contains(&format!("\nRead the full request and approve: {url}\n")), "{plain}");
-    assert!(plain.contains("\nReason: “Monthly <invoice> & more”\n") && plain.contains("│ round 1"), "{plain}");
+    assert!(
+        plain.contains("\nReason: “Monthly <invoice> & more”\n") && plain.contains("│ round 1"),
+        "{plain}"
+    );
     let html = text(&mail, "html");
-    assert!(html.contains(&format!("<a href=\"{url}\">")) && html.contains("&lt;invoice&gt; &amp; more"), "{html}");
+    assert!(
+        html.contains(&format!("<a href=\"{url}\">")) && html.contains("&lt;invoice&gt; &amp; more"),
+        "{html}"
+    );
 
     // A mail cannot be changed, so a decision sends none.
     let owner = office.proxy.approver(0, DecisionSurface::Dashboard);
@@ -268,7 +277,7 @@ engines! {
         // Programs that follow links in mail send GET and HEAD.
         let path = format!("/approve/{txn}");
         site.app.anonymous().get(&path).send().await;
-        assert!(site.pending(&txn).await);
+        assert_eq!(site.agent.poll(&txn).await["status"], "pending");
         std::fs::write(&password, "wrong-canary").unwrap();
         let wrong = reports::doctor(&site, "E-mail bot").await.unwrap();
         assert!(wrong.contains("535") && !wrong.contains("wrong-canary"), "{wrong}");
