@@ -51,7 +51,7 @@ class Handler:
             "accepted": not is_busy,
             "from": envelope.mail_from,
             "to": envelope.rcpt_tos,
-            "login": (session.login_data or b"").decode() if session.authenticated else None,
+            "login": session.auth_data,
             "is_encrypted": server.transport.get_extra_info("ssl_object") is not None,
             "headers": [[name, str(value)] for name, value in mail.items()],
             "defects": [repr(defect) for part in mail.walk() for defect in part.defects],
@@ -67,9 +67,7 @@ def authenticator(settings):
     def check(server, session, envelope, mechanism, data):
         is_right = isinstance(data, LoginPassword) and data.password.decode() == settings["password"]
         happened.append({"kind": "sign-in", "mechanism": mechanism, "name": data.login.decode(), "is_right": is_right})
-        if is_right:
-            session.login_data = data.login
-        return AuthResult(success=is_right, handled=False)
+        return AuthResult(success=is_right, handled=False, auth_data=data.login.decode())
 
     return check
 
