@@ -92,7 +92,7 @@ impl ChatBot for Bot {
         Box::pin(async move {
             let hello = server::hello_name(&state.config.base_url);
             match timeout(EXAMINATION, server::examine(&self.config, &state.net_private, &hello)).await {
-                Ok(found) => found.err().map(|failure| failure.to_string()),
+                Ok(found) => found.err().map(|error| error.to_string()),
                 Err(_) => Some("the mail server did not respond in time".to_owned()),
             }
         })

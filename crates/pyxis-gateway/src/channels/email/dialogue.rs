@@ -50,7 +50,7 @@ impl Step {
 
 /// Reasons that a dialogue failed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum DialogueError {
     /// No connection, or none that may be used.
     Connection(String),
     /// The connection ended early.
@@ -67,7 +67,7 @@ pub(super) enum Failure {
     Refused(Step, Reply),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for DialogueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connection(why) => f.write_str(why),
@@ -85,12 +85,12 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<Failure> for DeliveryError {
-    fn from(failure: Failure) -> Self {
-        let why = failure.to_string();
-        match failure {
+impl From<DialogueError> for DeliveryError {
+    fn from(error: DialogueError) -> Self {
+        let why = error.to_string();
+        match error {
             // 53x is about signing in, which an operator can fix.
-            Failure::Refused(step, reply)
+            DialogueError::Refused(step, reply)
                 if step.is_about_message() && reply.code >= 500 && !(530..540).contains(&reply.code) =>
             {
                 Self::Refused(why)
@@ -100,7 +100,7 @@ impl From<Failure> for DeliveryError {
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for DialogueError {
     fn from(_: std::io::Error) -> Self {
         Self::Ended
     }
@@ -118,7 +118,7 @@ pub(super) struct Dialogue<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
     /// Reads the greeting of a new connection, and greets the server as `hello`.
-    pub(super) async fn open(stream: S, hello: &str) -> Result<Self, Failure> {
+    pub(super) async fn open(stream: S, hello: &str) -> Result<Self, DialogueError> {
         let mut dialogue = Self { stream, unread: Vec::new(), extensions: Vec::new() };
         dialogue.expect(Step::Greeting).await?;
         dialogue.greet(hello).await?;
@@ -126,32 +126,36 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
     }
 
     /// Greets the server as `hello` on a connection that has just turned on TLS.
-    pub(super) async fn resume(stream: S, hello: &str) -> Result<Self, Failure> {
+    pub(super) async fn resume(stream: S, hello: &str) -> Result<Self, DialogueError> {
         let mut dialogue = Self { stream, unread: Vec::new(), extensions: Vec::new() };
         dialogue.greet(hello).await?;
         Ok(dialogue)
     }
 
-    async fn greet(&mut self, hello: &str) -> Result<(), Failure> {
+    async fn greet(&mut self, hello: &str) -> Result<(), DialogueError> {
         let reply = self.command(Step::Hello, &format!("EHLO {hello}")).await?;
         self.extensions = reply.lines.iter().skip(1).map(|line| line.to_ascii_uppercase()).collect();
         Ok(())
     }
 
     /// Asks for TLS, and returns the connection for the handshake. Nothing of the dialogue so far counts afterwards.
-    pub(super) async fn start_tls(mut self) -> Result<S, Failure> {
+    pub(super) async fn start_tls(mut self) -> Result<S, DialogueError> {
         if !self.extensions.iter().any(|extension| extension.trim() == "STARTTLS") {
-            return Err(Failure::NoTls);
+            return Err(DialogueError::NoTls);
         }
         self.command(Step::StartTls, "STARTTLS").await?;
         if !self.unread.is_empty() {
-            return Err(Failure::Unasked);
+            return Err(DialogueError::Unasked);
         }
         Ok(self.stream)
     }
 
     /// Signs in. Call this only on connections with TLS.
-    pub(super) async fn sign_in(&mut self, username: &str, password: &SecretString) -> Result<(), Failure> {
+    pub(super) async fn sign_in(
+        &mut self,
+        username: &str,
+        password: &SecretString,
+    ) -> Result<(), DialogueError> {
         let offers = |mechanism: &str| {
             self.extensions.iter().any(|extension| {
                 let mut words = extension.split([' ', '=']);
@@ -167,34 +171,34 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
             self.command(Step::SignIn, &encoded(username)).await?;
             self.command(Step::SignIn, &encoded(password.expose())).await
         } else {
-            return Err(Failure::NoSignIn);
+            return Err(DialogueError::NoSignIn);
         };
         match signed_in {
             Ok(reply) if reply.code < 300 => Ok(()),
             // The server asks for more than it needs; there is nothing more to say.
-            Ok(reply) | Err(Failure::Refused(_, reply)) => {
-                Err(Failure::Refused(Step::SignIn, without_secret(reply, password)))
+            Ok(reply) | Err(DialogueError::Refused(_, reply)) => {
+                Err(DialogueError::Refused(Step::SignIn, without_secret(reply, password)))
             }
             Err(other) => Err(other),
         }
     }
 
     /// Sends a message to one recipient.
-    pub(super) async fn send(&mut self, from: &str, to: &str, content: &[u8]) -> Result<(), Failure> {
+    pub(super) async fn send(&mut self, from: &str, to: &str, content: &[u8]) -> Result<(), DialogueError> {
         self.command(Step::Sender, &format!("MAIL FROM:<{from}>")).await?;
         self.command(Step::Recipient, &format!("RCPT TO:<{to}>")).await?;
         let reply = self.command(Step::Content, "DATA").await?;
         if reply.code != 354 {
-            return Err(Failure::Refused(Step::Content, reply));
+            return Err(DialogueError::Refused(Step::Content, reply));
         }
         self.stream.write_all(&stuffed(content)).await?;
         self.stream.flush().await?;
         let reply = self.expect(Step::Content).await?;
-        if reply.code >= 300 { Err(Failure::Refused(Step::Content, reply)) } else { Ok(()) }
+        if reply.code >= 300 { Err(DialogueError::Refused(Step::Content, reply)) } else { Ok(()) }
     }
 
     /// Asks for nothing, to see that the server still responds.
-    pub(super) async fn noop(&mut self) -> Result<(), Failure> {
+    pub(super) async fn noop(&mut self) -> Result<(), DialogueError> {
         self.command(Step::Examination, "NOOP").await.map(drop)
     }
 
@@ -204,9 +208,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
         drop(self.stream.shutdown().await);
     }
 
-    async fn command(&mut self, step: Step, line: &str) -> Result<Reply, Failure> {
+    async fn command(&mut self, step: Step, line: &str) -> Result<Reply, DialogueError> {
         if !self.unread.is_empty() {
-            return Err(Failure::Unasked);
+            return Err(DialogueError::Unasked);
         }
         debug_assert!(!line.contains(['\r', '\n']), "a command is one line");
         let line = Zeroizing::new(format!("{line}\r\n"));
@@ -216,18 +220,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
     }
 
     /// The next reply, unless it refuses.
-    async fn expect(&mut self, step: Step) -> Result<Reply, Failure> {
+    async fn expect(&mut self, step: Step) -> Result<Reply, DialogueError> {
         let reply = loop {
             if !self.unread.is_empty()
-                && let Some(reply) = Reply::take(&mut self.unread).map_err(Failure::Malformed)?
+                && let Some(reply) = Reply::take(&mut self.unread).map_err(DialogueError::Malformed)?
             {
                 break reply;
             }
             if self.stream.read_buf(&mut self.unread).await? == 0 {
-                return Err(Failure::Ended);
+                return Err(DialogueError::Ended);
             }
         };
-        if reply.is_positive() { Ok(reply) } else { Err(Failure::Refused(step, reply)) }
+        if reply.is_positive() { Ok(reply) } else { Err(DialogueError::Refused(step, reply)) }
     }
 }
 

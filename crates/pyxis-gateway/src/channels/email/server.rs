@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use super::dialogue::{Dialogue, Failure};
+use super::dialogue::{Dialogue, DialogueError};
 use super::settings::{EmailConfig, Security};
 
 /// A connection, with or without TLS.
@@ -22,7 +22,7 @@ pub(super) async fn send(
     hello: &str,
     to: &lettre::Address,
     content: &[u8],
-) -> Result<(), Failure> {
+) -> Result<(), DialogueError> {
     let mut dialogue = connect(config, net_private, hello).await?;
     let sent = dialogue.send(config.from.email.as_ref(), to.as_ref(), content).await;
     if sent.is_ok() {
@@ -36,7 +36,7 @@ pub(super) async fn examine(
     config: &EmailConfig,
     net_private: &pyxis_net::Client,
     hello: &str,
-) -> Result<(), Failure> {
+) -> Result<(), DialogueError> {
     let mut dialogue = connect(config, net_private, hello).await?;
     dialogue.noop().await?;
     dialogue.quit().await;
@@ -59,10 +59,13 @@ async fn connect(
     config: &EmailConfig,
     net_private: &pyxis_net::Client,
     hello: &str,
-) -> Result<AnyDialogue, Failure> {
+) -> Result<AnyDialogue, DialogueError> {
     let failed = |error: &pyxis_net::Error| {
         let server = format!("{}:{}", config.server.host(), config.server.port());
-        Failure::Connection(format!("cannot connect to the mail server {server}: {}", error.public_message()))
+        DialogueError::Connection(format!(
+            "cannot connect to the mail server {server}: {}",
+            error.public_message()
+        ))
     };
     // The operator's own setting says where this is, so it may be on a private network.
     let stream = net_private.mail_tunnel(&config.server).await.map_err(|error| failed(&error))?;
@@ -84,10 +87,10 @@ async fn connect(
 }
 
 /// The connection, if its other end is this machine.
-fn on_this_machine(stream: TcpStream) -> Result<Box<dyn Stream>, Failure> {
+fn on_this_machine(stream: TcpStream) -> Result<Box<dyn Stream>, DialogueError> {
     match stream.peer_addr() {
         Ok(peer) if peer.ip().to_canonical().is_loopback() => Ok(Box::new(stream)),
-        Ok(_) | Err(_) => Err(Failure::Connection(
+        Ok(_) | Err(_) => Err(DialogueError::Connection(
             "PX_SMTP_URL names another machine, to which mail must be encrypted; use smtps or smtp"
                 .to_owned(),
         )),

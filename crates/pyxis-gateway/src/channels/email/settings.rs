@@ -150,9 +150,9 @@ mod tests {
 
     use super::*;
 
-    struct Given(HashMap<&'static str, &'static str>);
+    struct Variables(HashMap<&'static str, &'static str>);
 
-    impl SettingsSource for Given {
+    impl SettingsSource for Variables {
         fn text(&self, key: &'static str) -> Result<String, BoxError> {
             Ok(self.0.get(key).copied().unwrap_or_default().to_owned())
         }
@@ -164,7 +164,7 @@ mod tests {
 
     fn given(pairs: &[(&'static str, &'static str)]) -> Result<ChatSettings, String> {
         let mut chats = ChatSettings::default();
-        let read = read(&Given(pairs.iter().copied().collect()), &mut chats);
+        let read = read(&Variables(pairs.iter().copied().collect()), &mut chats);
         read.map(|()| chats).map_err(|error| error.to_string())
     }
 

@@ -39,7 +39,7 @@ fn server(replies: &[&str]) -> (DuplexStream, JoinHandle<Vec<String>>) {
     (client, serving)
 }
 
-async fn open(replies: &[&str]) -> (Result<Dialogue<DuplexStream>, Failure>, JoinHandle<Vec<String>>) {
+async fn open(replies: &[&str]) -> (Result<Dialogue<DuplexStream>, DialogueError>, JoinHandle<Vec<String>>) {
     let (client, serving) = server(replies);
     (Dialogue::open(client, "px.example").await, serving)
 }
@@ -89,8 +89,8 @@ async fn a_password_is_sent_only_by_a_mechanism_that_the_server_offers() {
     for hello in ["250 m\r\n", "250-m\r\n250 AUTH CRAM-MD5 XOAUTH2\r\n", "250-m\r\n250 AUTHPLAIN\r\n"] {
         let (dialogue, serving) = open(&[GREETING, hello, OK]).await;
         let mut dialogue = dialogue.unwrap();
-        let failure = dialogue.sign_in("ada", &password()).await.unwrap_err();
-        assert!(matches!(failure, Failure::NoSignIn), "{hello}");
+        let error = dialogue.sign_in("ada", &password()).await.unwrap_err();
+        assert!(matches!(error, DialogueError::NoSignIn), "{hello}");
         drop(dialogue);
         assert_eq!(serving.await.unwrap(), ["EHLO px.example\r\n"]);
     }
@@ -101,14 +101,14 @@ async fn a_wrong_password_is_named_without_being_shown_even_if_the_server_repeat
     let base64 = STANDARD.encode(PASSWORD);
     let answer = format!("535-5.7.8 no {PASSWORD}\r\n535 {base64}\r\n");
     let (dialogue, _serving) = open(&[GREETING, HELLO, &answer]).await;
-    let failure = dialogue.unwrap().sign_in("ada", &password()).await.unwrap_err();
-    let said = failure.to_string();
+    let error = dialogue.unwrap().sign_in("ada", &password()).await.unwrap_err();
+    let said = error.to_string();
     assert!(
         said.contains("refused PX_SMTP_USERNAME with PX_SMTP_PASSWORD: 535 5.7.8 no [password]"),
         "{said}"
     );
     assert!(!said.contains(PASSWORD) && !said.contains(base64.trim_end_matches('=')), "{said}");
-    assert!(matches!(DeliveryError::from(failure), DeliveryError::Failed(_)), "an operator can fix it");
+    assert!(matches!(DeliveryError::from(error), DeliveryError::Failed(_)), "an operator can fix it");
     // One that asks on has not let us in.
     let (dialogue, _serving) = open(&[GREETING, HELLO, "334 more\r\n"]).await;
     assert!(dialogue.unwrap().sign_in("ada", &password()).await.is_err());
@@ -117,16 +117,16 @@ async fn a_wrong_password_is_named_without_being_shown_even_if_the_server_repeat
 #[tokio::test]
 async fn a_server_that_does_not_offer_tls_is_asked_for_nothing() {
     let (dialogue, serving) = open(&[GREETING, "250-m\r\n250 XSTARTTLS\r\n", OK]).await;
-    assert!(matches!(dialogue.unwrap().start_tls().await, Err(Failure::NoTls)));
+    assert!(matches!(dialogue.unwrap().start_tls().await, Err(DialogueError::NoTls)));
     assert_eq!(serving.await.unwrap(), ["EHLO px.example\r\n"]);
 }
 
 #[tokio::test]
 async fn bytes_that_were_sent_before_tls_are_refused() {
     let (dialogue, _serving) = open(&[GREETING, HELLO, "220 go\r\n250 injected\r\n"]).await;
-    assert!(matches!(dialogue.unwrap().start_tls().await, Err(Failure::Unasked)));
+    assert!(matches!(dialogue.unwrap().start_tls().await, Err(DialogueError::Unasked)));
     let (dialogue, _serving) = open(&[GREETING, HELLO, "454 later\r\n"]).await;
-    assert!(matches!(dialogue.unwrap().start_tls().await, Err(Failure::Refused(Step::StartTls, _))));
+    assert!(matches!(dialogue.unwrap().start_tls().await, Err(DialogueError::Refused(Step::StartTls, _))));
     let (dialogue, serving) = open(&[GREETING, HELLO, "220 go\r\n"]).await;
     let stream = dialogue.unwrap().start_tls().await.unwrap();
     assert_eq!(serving.await.unwrap().last().unwrap(), "STARTTLS\r\n");
@@ -136,10 +136,10 @@ async fn bytes_that_were_sent_before_tls_are_refused() {
 #[tokio::test]
 async fn a_reply_that_nothing_asked_for_ends_the_dialogue() {
     let (dialogue, _serving) = open(&["220 m\r\n250 m\r\n", OK]).await;
-    assert!(matches!(dialogue, Err(Failure::Unasked)));
+    assert!(matches!(dialogue, Err(DialogueError::Unasked)));
     let (dialogue, _serving) = open(&[GREETING, HELLO, "250 a\r\n250 b\r\n", OK]).await;
     let sent = dialogue.unwrap().send("a@example.com", "b@example.com", b"").await;
-    assert!(matches!(sent, Err(Failure::Unasked)));
+    assert!(matches!(sent, Err(DialogueError::Unasked)));
 }
 
 #[tokio::test]
@@ -168,23 +168,23 @@ async fn a_refusal_for_now_is_tried_again_and_one_for_good_is_not() {
         let (dialogue, _serving) = open(&replies(step, refusal)).await;
         let sent = match dialogue {
             Ok(mut dialogue) => dialogue.send("a@example.com", "b@example.com", b"c").await,
-            Err(failure) => Err(failure),
+            Err(error) => Err(error),
         };
-        let failure = DeliveryError::from(sent.unwrap_err());
+        let error = DeliveryError::from(sent.unwrap_err());
         let expected = refusal.trim_end();
-        assert!(failure.to_string().ends_with(expected), "{failure}");
-        assert_eq!(matches!(failure, DeliveryError::Refused(_)), gives_up, "{step} {refusal}");
+        assert!(error.to_string().ends_with(expected), "{error}");
+        assert_eq!(matches!(error, DeliveryError::Refused(_)), gives_up, "{step} {refusal}");
     }
 }
 
 #[tokio::test]
 async fn a_connection_that_ends_or_speaks_another_protocol_fails() {
     let (dialogue, _serving) = open(&[""]).await;
-    assert!(matches!(dialogue, Err(Failure::Ended)));
+    assert!(matches!(dialogue, Err(DialogueError::Ended)));
     let (dialogue, _serving) = open(&["HTTP/1.1 400 Bad Request\r\n"]).await;
-    assert!(matches!(dialogue, Err(Failure::Malformed(Malformed::NotSmtp))));
+    assert!(matches!(dialogue, Err(DialogueError::Malformed(Malformed::NotSmtp))));
     let (dialogue, _serving) = open(&[&"220-a\r\n".repeat(9000)]).await;
-    assert!(matches!(dialogue, Err(Failure::Malformed(Malformed::TooLong))));
+    assert!(matches!(dialogue, Err(DialogueError::Malformed(Malformed::TooLong))));
 }
 
 #[test]
