@@ -166,7 +166,8 @@ mod tests {
         assert_eq!(headers.len(), 8, "{headers:?}");
         assert!(!names.contains(&"Bcc"), "{headers:?}");
         assert_eq!(names.iter().filter(|name| **name == "Subject").count(), 1);
-        assert_eq!(text.matches("\r\nContent-Type: text/").count(), 2, "{text}");
+        let boundary = text.split("boundary=\"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(text.matches(&format!("\r\n--{boundary}")).count(), 3, "{text}");
         assert!(text.is_ascii() && text.split("\r\n").all(|line| line.len() <= 998));
     }
 
