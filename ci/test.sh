@@ -41,7 +41,7 @@ has() { command -v "$1" >/dev/null; }
 for tool in curl git wget node npm python3; do
     has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
 done
-[[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's HTTP clients" tools::python
+[[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's HTTP clients and a mail server" tools::python real_mail_server
 [[ -n ${PX_TEST_NODE:-} ]] || leave_out "Node 22.21 or later" tools::node
 has javac || leave_out "a JDK, for the tools behind pyxis run" tools::java
 has gh || leave_out "gh, for the tools behind pyxis run" tools::github

@@ -76,8 +76,21 @@ impl ChatPlatform {
         message_max: 2600,
     });
 
+    /// E-mail, through an SMTP server.
+    pub const EMAIL: Self = Self(&ChatPlatformSpec {
+        name: "email",
+        channel: "email",
+        room_field: "email_to",
+        label: "E-mail",
+        room_noun: "address",
+        private_chats: false,
+        decides: false,
+        edits: false,
+        message_max: 65_536,
+    });
+
     /// Every platform, in the order of pages and documents.
-    pub const ALL: &'static [Self] = &[Self::TELEGRAM, Self::MATRIX, Self::SLACK];
+    pub const ALL: &'static [Self] = &[Self::TELEGRAM, Self::MATRIX, Self::SLACK, Self::EMAIL];
 
     /// A platform outside of [`Self::ALL`], for tests of code that works with any. It cannot be stored.
     pub const fn unlisted(spec: &'static ChatPlatformSpec) -> Self {
@@ -92,6 +105,20 @@ impl ChatPlatform {
     /// Name of a field that names a room, such as `Telegram chat`.
     pub fn room_label(self) -> String {
         format!("{} {}", self.0.label, self.0.room_noun)
+    }
+
+    /// The rooms that a setting names: one, or on e-mail each address of a list with commas. Each has its own messages.
+    pub fn rooms_of(self, setting: &str) -> Vec<String> {
+        if self != Self::EMAIL {
+            return vec![setting.to_owned()];
+        }
+        let mut rooms = Vec::new();
+        for room in setting.split(',').map(str::trim).filter(|room| !room.is_empty()) {
+            if !rooms.iter().any(|known: &String| known == room) {
+                rooms.push(room.to_owned());
+            }
+        }
+        rooms
     }
 
     /// Stored name.
@@ -185,19 +212,27 @@ mod tests {
 
     #[test]
     fn rooms_are_written_as_one_field_per_platform() {
-        let mut rooms = Rooms::default();
         let written = |named: Option<ChatPlatform>| {
             let field = |platform: &ChatPlatform| {
-                let room = if named == Some(*platform) { r#""!r:example.org""# } else { "null" };
-                format!(r#""{}":{room}"#, platform.spec().room_field)
+                let room = if Some(*platform) == named { r#""!r:example.org""# } else { "null" };
+                format!("\"{}\":{room}", platform.spec().room_field)
             };
             format!("{{{}}}", ChatPlatform::ALL.iter().map(field).collect::<Vec<_>>().join(","))
         };
+        let mut rooms = Rooms::default();
         assert_eq!(serde_json::to_string(&rooms).unwrap(), written(None));
         rooms.set(ChatPlatform::MATRIX, Some("!r:example.org".to_owned()));
         assert_eq!(serde_json::to_string(&rooms).unwrap(), written(Some(ChatPlatform::MATRIX)));
         assert_eq!(rooms.iter().collect::<Vec<_>>(), [(ChatPlatform::MATRIX, "!r:example.org")]);
         rooms.set(ChatPlatform::MATRIX, None);
         assert_eq!(rooms, Rooms::default());
+    }
+
+    #[test]
+    fn only_on_email_does_a_setting_name_several_rooms() {
+        let list = "a@example.com, b@example.com,,a@example.com ,";
+        assert_eq!(ChatPlatform::EMAIL.rooms_of(list), ["a@example.com", "b@example.com"]);
+        assert_eq!(ChatPlatform::EMAIL.rooms_of("a@example.com"), ["a@example.com"]);
+        assert_eq!(ChatPlatform::MATRIX.rooms_of(list), [list]);
     }
 }

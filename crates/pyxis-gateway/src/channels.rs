@@ -8,6 +8,7 @@
 //! with all that are registered (`docs/guides/add-a-chat-platform.md`).
 
 mod approval_message;
+pub mod email;
 pub mod examination;
 mod flat;
 mod identity;
@@ -42,7 +43,8 @@ use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
 /// The platforms that Pyxis speaks, in the order of [`ChatPlatform::ALL`].
-pub static PLATFORMS: &[PlatformDescriptor] = &[telegram::DESCRIPTOR, matrix::DESCRIPTOR, slack::DESCRIPTOR];
+pub static PLATFORMS: &[PlatformDescriptor] =
+    &[telegram::DESCRIPTOR, matrix::DESCRIPTOR, slack::DESCRIPTOR, email::DESCRIPTOR];
 
 /// Reads the settings of every platform.
 pub fn read_settings(source: &dyn SettingsSource) -> Result<ChatSettings, BoxError> {

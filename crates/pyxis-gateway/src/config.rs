@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::Extensions;
+use pyxis_core::chat::{ChatPlatform, Rooms};
 use pyxis_http::client_ip::IpNet;
 use pyxis_store::approvals::RoomLimits;
 
@@ -87,7 +88,10 @@ impl Default for Config {
 
 /// Settings of connected chat platforms. Each is stored under its own type, which only the platform's folder knows.
 #[derive(Clone, Debug, Default)]
-pub struct ChatSettings(Extensions);
+pub struct ChatSettings {
+    settings: Extensions,
+    rooms: Rooms,
+}
 
 impl ChatSettings {
     /// Adds the settings of a platform.
@@ -99,16 +103,26 @@ impl ChatSettings {
 
     /// Adds the settings of a platform.
     pub fn insert<T: Clone + Send + Sync + 'static>(&mut self, settings: T) {
-        drop(self.0.insert(settings));
+        drop(self.settings.insert(settings));
     }
 
     /// The settings of a platform, if it is connected.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.0.get()
+        self.settings.get()
     }
 
     /// True if no platform is connected.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.settings.is_empty()
+    }
+
+    /// Sets the operator's room of a platform.
+    pub fn set_room(&mut self, platform: ChatPlatform, room: Option<String>) {
+        self.rooms.set(platform, room);
+    }
+
+    /// The operator's room of a platform, for workspaces and policies that name none.
+    pub fn room(&self, platform: ChatPlatform) -> Option<&str> {
+        self.rooms.get(platform)
     }
 }

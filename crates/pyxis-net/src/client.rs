@@ -182,12 +182,28 @@ impl Client {
         self.zone.connector.open(target).await
     }
 
+    /// Opens a connection to a mail server of the operator, on which [`Client::start_tls`] turns on TLS. The guard judges
+    /// it like a request's, but admits the ports of mail.
+    pub async fn mail_tunnel(&self, target: &HostPort) -> Result<TcpStream, Error> {
+        self.zone.connector.open_mail(target).await
+    }
+
     /// Opens a TLS connection whose content is the caller's matter. The guard judges it like a request's.
     pub async fn tls_tunnel(
         &self,
         target: &HostPort,
     ) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + use<>, Error> {
         self.zone.connector.open_tls(target).await
+    }
+
+    /// Turns on TLS on a connection from [`Client::mail_tunnel`], for protocols other than HTTP. `target` is the one that was
+    /// dialed; the certificate must name it. Bytes that were read before must not be used after this.
+    pub async fn start_tls(
+        &self,
+        target: &HostPort,
+        stream: TcpStream,
+    ) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + use<>, Error> {
+        self.zone.connector.start_tls(target, stream).await
     }
 
     /// Sends `request` and returns the response head; the body remains to be read.

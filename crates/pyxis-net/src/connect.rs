@@ -21,6 +21,7 @@ use crate::error::{Error, InvalidRequest, Wait};
 use crate::guard::{AddressVerdict, Guard, HostPort};
 use crate::keep_alive::KeepAlive;
 use crate::resolve::Resolve;
+use crate::tls;
 
 /// Opens connections for one zone. The pool clones it for every request, so its state is behind one pointer.
 #[derive(Clone)]
@@ -47,9 +48,19 @@ impl Connector {
 impl Connector {
     /// A plain connection to `target`, dialed like any other.
     pub(crate) async fn open(&self, target: &HostPort) -> Result<TcpStream, Error> {
+        self.open_behind(&self.0.guard, target).await
+    }
+
+    /// A plain connection to a mail server, dialed like any other, but also on the ports of mail.
+    pub(crate) async fn open_mail(&self, target: &HostPort) -> Result<TcpStream, Error> {
+        self.open_behind(&self.0.guard.with_mail_ports(), target).await
+    }
+
+    async fn open_behind(&self, guard: &Guard, target: &HostPort) -> Result<TcpStream, Error> {
         let dialer = &self.0;
-        let opening =
-            timeout(dialer.connect_timeout, async { dialer.dial(&dialer.admitted(target).await?).await });
+        let opening = timeout(dialer.connect_timeout, async {
+            dialer.dial(&dialer.admitted(guard, target).await?).await
+        });
         opening.await.unwrap_or(Err(Error::Timeout(Wait::Connect)))
     }
 }
@@ -59,7 +70,7 @@ impl Connector {
     pub(crate) async fn open_tls(&self, target: &HostPort) -> Result<TlsStream<TcpStream>, Error> {
         let dialer = &self.0;
         let opening = timeout(dialer.connect_timeout, async {
-            let stream = dialer.dial(&dialer.admitted(target).await?).await?;
+            let stream = dialer.dial(&dialer.admitted(&dialer.guard, target).await?).await?;
             let tls = TlsConnector::from(dialer.tls.clone());
             tls.connect(server_name(target.host())?, stream).await.map_err(Error::from_handshake)
         });
@@ -67,11 +78,26 @@ impl Connector {
     }
 }
 
+impl Connector {
+    /// TLS over a connection from [`open_mail`](Self::open_mail) to the same target, without ALPN.
+    pub(crate) async fn start_tls(
+        &self,
+        target: &HostPort,
+        stream: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, Error> {
+        let dialer = &self.0;
+        let name = server_name(target.host())?;
+        let handshake = TlsConnector::from(tls::without_alpn(&dialer.tls)).connect(name, stream);
+        let handshake = timeout(dialer.connect_timeout, handshake).await;
+        handshake.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(Error::from_handshake)
+    }
+}
+
 impl Dialer {
     async fn connect(&self, origin: Uri) -> Result<TokioIo<Stream>, Error> {
         let target = HostPort::from_uri(&origin).map_err(InvalidRequest::from)?;
         let dialled = timeout(self.connect_timeout, async {
-            let stream = self.dial(&self.admitted(&target).await?).await?;
+            let stream = self.dial(&self.admitted(&self.guard, &target).await?).await?;
             if origin.scheme_str() == Some("https") {
                 self.handshake(&target, stream).await
             } else {
@@ -85,16 +111,16 @@ impl Dialer {
         result.map(TokioIo::new)
     }
 
-    /// Addresses that may be dialed for `target`, from a fresh DNS answer.
-    async fn admitted(&self, target: &HostPort) -> Result<Vec<SocketAddr>, Error> {
-        let resolved = match self.guard.check_literal_or_form(target) {
+    /// Addresses that `guard` lets be dialed for `target`, from a fresh DNS answer.
+    async fn admitted(&self, guard: &Guard, target: &HostPort) -> Result<Vec<SocketAddr>, Error> {
+        let resolved = match guard.check_literal_or_form(target) {
             AddressVerdict::Refused(reason) => return Err(reason.into()),
             AddressVerdict::Literal(addr) => return Ok(vec![addr]),
             AddressVerdict::Name | AddressVerdict::NameInsideAllowOnly(_) => {
                 self.resolver.resolve(target.host()).await
             }
         };
-        let admitted = self.guard.admit(target, &resolved.map_err(|e| Error::Resolve(Arc::new(e)))?)?;
+        let admitted = guard.admit(target, &resolved.map_err(|e| Error::Resolve(Arc::new(e)))?)?;
         if admitted.is_empty() { Err(no_address()) } else { Ok(admitted) }
     }
 

@@ -64,13 +64,14 @@ pub struct Guard {
     allow: Arc<[IpNet]>,
     allow_addrs: Arc<[SocketAddr]>,
     private: bool,
+    mail: bool,
 }
 
 impl Guard {
     /// A guard that also admits the networks in `allow`, on any port, and exactly the addresses and ports in
     /// `allow_addrs`. Both empty is the safe default.
     pub fn new(allow: Vec<IpNet>, allow_addrs: Vec<SocketAddr>) -> Self {
-        Self { allow: allow.into(), allow_addrs: allow_addrs.into(), private: false }
+        Self { allow: allow.into(), allow_addrs: allow_addrs.into(), private: false, mail: false }
     }
 
     /// A guard for operator-configured addresses, such as a sidecar's. It also admits loopback and private networks, on
@@ -78,6 +79,12 @@ impl Guard {
     #[must_use]
     pub fn with_private(&self) -> Self {
         Self { private: true, ..self.clone() }
+    }
+
+    /// A guard for the operator's mail server. It also admits the ports of mail, to which no request of an agent may go.
+    #[must_use]
+    pub fn with_mail_ports(&self) -> Self {
+        Self { mail: true, ..self.clone() }
     }
 
     /// Checks everything that needs no DNS: the host's spelling, the port, and IP literals.
@@ -91,7 +98,7 @@ impl Guard {
             }
             Ok(HostKind::Name(objection)) => {
                 match objection
-                    .or_else(|| ports::is_refused(target.port()).then_some(Blocked::Port(target.port())))
+                    .or_else(|| self.refuses_port(target.port()).then_some(Blocked::Port(target.port())))
                 {
                     None => AddressVerdict::Name,
                     Some(reason) if self.allows_something() => AddressVerdict::NameInsideAllowOnly(reason),
@@ -132,10 +139,14 @@ impl Guard {
         if let Some(special) = ranges::special(addr.ip()) {
             return Err(Blocked::Address(special));
         }
-        if ports::is_refused(addr.port()) {
+        if self.refuses_port(addr.port()) {
             return Err(Blocked::Port(addr.port()));
         }
         Ok(())
+    }
+
+    fn refuses_port(&self, port: u16) -> bool {
+        ports::is_refused(port) && !(self.mail && ports::is_mail(port))
     }
 
     fn is_allowed(&self, addr: SocketAddr) -> bool {

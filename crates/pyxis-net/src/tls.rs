@@ -56,6 +56,13 @@ pub(crate) fn client_config(extra: &[CertificateDer<'static>]) -> Result<Arc<Cli
     Ok(Arc::new(config))
 }
 
+/// The same configuration for protocols other than HTTP. Mail servers refuse clients that offer only names of HTTP.
+pub(crate) fn without_alpn(config: &ClientConfig) -> Arc<ClientConfig> {
+    let mut config = config.clone();
+    config.alpn_protocols = Vec::new();
+    Arc::new(config)
+}
+
 /// The same configuration for HTTP/1.1 alone, the only version whose connections can change their protocol.
 pub(crate) fn without_http2(config: &ClientConfig) -> Arc<ClientConfig> {
     let mut config = config.clone();

@@ -21,6 +21,7 @@ pub mod rights;
 pub mod signal;
 pub mod slack;
 pub mod small_disk;
+pub mod smtp;
 pub mod sqlite;
 pub mod telegram;
 pub mod tls;

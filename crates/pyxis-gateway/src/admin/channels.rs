@@ -101,11 +101,12 @@ pub async fn set_default_chat(
     platform: ChatPlatform,
     chat: &str,
 ) -> Result<()> {
-    let (field, chat) = (platform.spec().room_field, chat.trim());
+    // A list may be written with blanks between its parts.
+    let (field, chat) = (platform.spec().room_field, platform.rooms_of(chat.trim()).join(","));
     if chat.len() > MAX_CHAT || chat.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(Error::field(field, "a chat's or room's own name, without blanks"));
     }
-    let chat = (!chat.is_empty()).then_some(chat);
+    let chat = (!chat.is_empty()).then_some(chat.as_str());
     if let Some(room) = chat {
         check_room(state, platform, room).await?;
     }
@@ -157,7 +158,7 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
         if is_silent {
             continue;
         }
-        let named = examination::configured_chats(&state.store, platform).await?;
+        let named = examination::configured_chats(state, platform).await?;
         let chats = named.iter().cloned().collect();
         for (chat, health) in examination::examine(state, &*bot, chats, Duration::MAX).await {
             state.chat_examinations.record(platform, &chat, &health, state.now());

@@ -171,6 +171,11 @@ impl ApprovalMessage {
         Some(std::iter::once(first).chain(lines).collect::<Vec<_>>().join("<br>"))
     }
 
+    /// The color of the brand, where it has one.
+    pub(crate) const fn accent(&self) -> Option<Accent> {
+        self.accent
+    }
+
     /// Differs whenever the message says something else.
     pub(crate) fn version(&self) -> String {
         hex::encode(&Sha256::digest(self.text())[..8])
@@ -301,7 +306,7 @@ fn grant_line(lately: &str) -> String {
 }
 
 /// Text as HTML that says the same, blanks included.
-fn escaped(line: &str) -> String {
+pub(super) fn escaped(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
         match c {

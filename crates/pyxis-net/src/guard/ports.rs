@@ -33,3 +33,8 @@ pub(super) const fn is_refused(port: u16) -> bool {
         | 26379 | 27017 ..= 27019 | 33060 // redis sentinel, mongodb, mysql x
     )
 }
+
+/// True for ports of mail servers.
+pub(super) const fn is_mail(port: u16) -> bool {
+    matches!(port, 25 | 465 | 587)
+}

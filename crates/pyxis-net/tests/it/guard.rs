@@ -410,3 +410,23 @@ fn host_and_port_come_from_the_uri_as_written() {
         assert_eq!(uri.parse().ok().and_then(|uri| HostPort::from_uri(&uri).ok()), None, "{uri}");
     }
 }
+
+#[test]
+fn the_ports_of_mail_are_open_to_the_operators_mail_server_alone() {
+    let public: IpAddr = "93.184.216.34".parse().unwrap();
+    let mail = Guard::default().with_private().with_mail_ports();
+    for port in [25, 465, 587, 2525] {
+        assert_eq!(
+            mail.admit(&at("mail.example.com", port), &[public]).unwrap(),
+            [SocketAddr::new(public, port)]
+        );
+    }
+    for port in [22, 143, 993, 5432, 6379] {
+        assert_eq!(mail.admit(&at("mail.example.com", port), &[public]), Err(Blocked::Port(port)));
+    }
+    let metadata: IpAddr = "169.254.169.254".parse().unwrap();
+    assert!(mail.admit(&at("mail.example.com", 587), &[metadata]).is_err());
+    assert!(mail.admit(&at("mail.example.com", 587), &[public, metadata]).is_err());
+    let others = Guard::default().with_private();
+    assert_eq!(others.admit(&at("mail.example.com", 587), &[public]), Err(Blocked::Port(587)));
+}

@@ -10,8 +10,11 @@ use pyxis_net::{BoxError, Client, ClientConfig, Error, body, tls};
 use pyxis_testkit::resolver::ScriptedResolver;
 use pyxis_testkit::tls::{Authority, HTTP_1_1};
 use pyxis_testkit::upstream::{Reply, Upstream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
-use crate::support::{PATIENCE, config, failure, get, read};
+use crate::support::{PATIENCE, at, config, failure, get, read};
 
 const NAME: &str = "api.example.com";
 
@@ -146,4 +149,39 @@ fn a_file_without_usable_roots_is_refused() {
         tls::roots_from_pem(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
     let config = ClientConfig { extra_roots: nonsense, ..config(ScriptedResolver::new()) };
     assert!(matches!(Client::new(&config), Err(tls::RootsError::Certificate(_))));
+}
+
+#[tokio::test]
+async fn a_mail_connection_turns_on_tls_for_the_name_that_was_dialed_and_offers_no_protocol_of_http() {
+    let authority = Authority::new();
+    for (certified, is_right) in [(NAME, true), ("b.example.com", false)] {
+        // A server that speaks HTTP alone refuses a client that offers other protocols, but not one that offers none.
+        let acceptor = TlsAcceptor::from(authority.server(&[certified], &[b"smtp"]));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let serving = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(b"220 go\r\n").await.unwrap();
+            let mut stream = acceptor.accept(stream).await?;
+            let protocol = stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
+            stream.write_all(b"hello").await?;
+            Ok::<_, std::io::Error>(protocol)
+        });
+        let (client, target) = (trusting(&authority), at(NAME, port));
+        let mut stream = client.mail_tunnel(&target).await.unwrap();
+        stream.read_exact(&mut [0; 8]).await.unwrap();
+        match client.start_tls(&target, stream).await {
+            Ok(mut stream) => {
+                assert!(is_right, "the certificate is for another name");
+                let mut text = [0; 5];
+                stream.read_exact(&mut text).await.unwrap();
+                assert_eq!(&text, b"hello");
+                assert_eq!(serving.await.unwrap().unwrap(), None);
+            }
+            Err(error) => {
+                assert!(!is_right && matches!(error, Error::Tls(_)), "{error:?}");
+                assert!(serving.await.unwrap().is_err());
+            }
+        }
+    }
 }
