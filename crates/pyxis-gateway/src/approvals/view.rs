@@ -15,7 +15,9 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
 
-use super::expire;
+use super::difference::RequestDifference;
+use super::edited::EditedRecord;
+use super::{edited, expire};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::signing;
 use crate::error::{Error, Result};
@@ -47,6 +49,19 @@ pub struct ApprovalView {
     pub content: Option<String>,
     /// Votes so far.
     pub votes: Vec<VoteRow>,
+    /// The request of the agent, if a person edited it and both are still stored.
+    pub asked: Option<AskedView>,
+}
+
+/// The request of an agent, beside the edited one.
+#[derive(Debug)]
+pub struct AskedView {
+    /// Canonical URL.
+    pub target: String,
+    /// Whole body.
+    pub body: Bytes,
+    /// Difference to the edited request.
+    pub difference: RequestDifference,
 }
 
 /// Filter for transactions.
@@ -123,6 +138,7 @@ impl ApprovalView {
             content: None,
             row,
             votes,
+            asked: None,
         };
         view.set_body_text(redactor, target.as_bytes());
         // Rows from earlier versions contain the agent's original text.
@@ -130,9 +146,21 @@ impl ApprovalView {
         view
     }
 
-    /// Adds the complete request.
-    fn show_request(&mut self, redactor: &Redactor, request: StoredRequest) {
-        self.content = content_fact(&self.row, &request).map(|fact| redactor.text(&fact));
+    /// Adds the complete request, and the one that its agent sent if people edited it.
+    fn show_request(
+        &mut self,
+        redactor: &Redactor,
+        request: StoredRequest,
+        asked: Option<&StoredRequest>,
+    ) {
+        // The rule paused what the agent sent.
+        let fact = content_fact(&self.row, asked.unwrap_or(&request));
+        self.content = fact.map(|fact| redactor.text(&fact));
+        self.asked = asked.map(|asked| {
+            let (asked, edited) = (shown(redactor, asked), shown(redactor, &request));
+            let difference = RequestDifference::between(&asked, &edited);
+            AskedView { target: asked.target, body: asked.body, difference }
+        });
         let StoredRequest { headers, body, .. } = request;
         for (name, value) in &headers {
             self.set_body_text(redactor, name.as_str().as_bytes());
@@ -157,9 +185,23 @@ impl ApprovalView {
         }
     }
 
+    /// The records of an edited request. `None` if no one edited it.
+    pub fn edited(&self) -> Option<EditedRecord> {
+        EditedRecord::new(&self.row, self.asked.as_ref().map(|asked| asked.difference.clone()))
+    }
+
     /// Version of the data on a page that shows this transaction; see [`version_tag`].
     pub fn version_tag(&self) -> String {
         mark_of(&self.row, self.votes.len())
+    }
+}
+
+/// A request without stored secrets.
+fn shown(redactor: &Redactor, request: &StoredRequest) -> StoredRequest {
+    StoredRequest {
+        target: redactor.text(&request.target),
+        headers: redactor.headers(&request.headers),
+        body: redactor.bytes(request.body.clone()),
     }
 }
 
@@ -184,7 +226,7 @@ pub async fn version_tag(state: &State, workspace: WorkspaceId, txn: TxnId) -> R
 }
 
 fn mark_of(row: &ApprovalRow, votes: usize) -> String {
-    format!("{} {} {votes}", row.state.as_str(), row.forward_state.as_str())
+    format!("{} {} {votes} {}", row.state.as_str(), row.forward_state.as_str(), row.edits)
 }
 
 /// The stored row of a transaction, with its current state.
@@ -203,7 +245,8 @@ pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Res
     let request = request(&state.store, &state.keyring, &row).await?;
     let mut view = ApprovalView::from_row(row, votes, &redactor, &target);
     if let Some(request) = request {
-        view.show_request(&redactor, request);
+        let asked = edited::asked(&state.store, &state.keyring, &view.row).await?;
+        view.show_request(&redactor, request, asked.as_ref());
     }
     Ok(view)
 }
