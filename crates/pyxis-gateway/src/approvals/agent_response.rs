@@ -187,7 +187,7 @@ pub(crate) async fn respond_to_duplicate(
 
 /// The agent's response for a transaction in any state. If a person edited the request, it says so.
 pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> {
-    if row.edits == 0 || row.state != ApprovalState::Approved {
+    if row.edits == 0 {
         return plain_answer(state, row).await;
     }
     let edited = EditedRecord::load(&state.store, &state.keyring, &row).await?;
@@ -195,7 +195,9 @@ pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> 
     let mut response = answer.unwrap_or_else(IntoResponse::into_response);
     response.headers_mut().insert(PX_EDITED, YES);
     // For entry points in this process, which tell the difference as well.
-    response.extensions_mut().insert(edited);
+    if let Some(edited) = edited {
+        response.extensions_mut().insert(edited);
+    }
     Ok(response)
 }
 

@@ -3,13 +3,15 @@
 //! Everything is checked and changed in one transaction that locks the approval's row: eligibility, distinct people,
 //! the passkey rule, the window. The last step is a compare-and-set on the state.
 
+mod details;
+
 use std::time::Duration;
 
 use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId};
+use pyxis_core::id::{AccessTokenId, GrantId, TxnId, UserId};
 use pyxis_core::policy::{Method, Policy};
 use pyxis_core::target::Target;
 use pyxis_core::{grant, metric};
@@ -21,6 +23,7 @@ use pyxis_store::{StoreError, StoreEvent, Tx, generations, policies};
 use serde::Serialize;
 
 pub use super::approver::Approver;
+use self::details::{DecisionDetail, EditDetail, GrantDetail, PasskeyDetail};
 use super::edit::{self, PreparedEdit, Reviewed};
 use super::viewer_status;
 use crate::credentials::records::json;
@@ -532,61 +535,6 @@ impl DecisionContext<'_> {
         audit::append_in(tx, &self.state.audit_keys, &[record]).await?;
         Ok(())
     }
-}
-
-#[derive(Serialize)]
-struct GrantDetail<'a> {
-    route: &'a str,
-    expires_at: String,
-    agent_only: bool,
-    max_uses: Option<i64>,
-}
-
-/// `detail` of a record about an edit. The texts stay out, as those of other requests do.
-#[derive(Serialize)]
-struct EditDetail<'a> {
-    surface: &'a str,
-    /// Name and id of the personal access token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-    /// Digest of the request as its agent sent it.
-    asked_digest: Option<&'a str>,
-    digest_before: &'a str,
-    digest: &'a str,
-    /// Changed parts of the request.
-    parts: &'a [&'static str],
-    /// Earlier votes that no longer count.
-    void_votes: u64,
-}
-
-#[derive(Serialize)]
-struct PasskeyDetail<'a> {
-    id: PasskeyId,
-    name: &'a str,
-    assertion: &'a serde_json::Value,
-}
-
-#[derive(Serialize)]
-struct DecisionDetail<'a> {
-    surface: &'a str,
-    /// Chat account that made the decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chat: Option<&'a ChatAccount>,
-    /// Name and id of the personal access token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-    /// Passkey and assertion, so that the signature can be verified again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    passkey: Option<PasskeyDetail<'a>>,
-    /// Creator of the link that last opened the account, if it was someone else.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    opened_by: Option<UserId>,
-    channel: &'a str,
-    digest: &'a str,
-    approvals: u32,
-    min_approvals: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
 }
 
 /// True if nothing more can happen to a transaction.

@@ -7,7 +7,7 @@ use pyxis_store::cipher::Keyring;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::difference::RequestDifference;
+pub use super::difference::{RequestDifference, ValueChange};
 use crate::error::{Error, Result};
 use crate::runtime::stored::StoredRequest;
 

@@ -1,7 +1,7 @@
 //! View of a transaction for people, shared by the API, the inbox and the standalone page.
 
 use bytes::Bytes;
-use http::header::{HeaderMap, HeaderName};
+use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::headers::is_sensitive;
@@ -15,7 +15,7 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
 
-use super::difference::RequestDifference;
+use super::difference::{RequestDifference, parameters};
 use super::edited::EditedRecord;
 use super::{edited, expire};
 use crate::credentials::redaction::Redactor;
@@ -24,6 +24,9 @@ use crate::error::{Error, Result};
 use crate::requests::content;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
+
+/// Beginning of the text that stands for a secret.
+const REDACTED: &str = "[contains the secret of ";
 
 /// A transaction with its request and votes. Stored secrets are redacted here, but not in the request that is sent.
 #[derive(Debug)]
@@ -122,6 +125,41 @@ impl ApprovalView {
             (name.as_str().to_owned(), text)
         })
         .collect()
+    }
+
+    /// True if an approver may change parts of it. An MCP tool call is not known by its view.
+    pub fn is_editable(&self) -> bool {
+        self.row.state == ApprovalState::Pending
+            && self.headers.is_some()
+            && super::edit::uneditable(&self.row, false).is_none()
+    }
+
+    /// The body as text that can be edited, or the reason that it cannot.
+    pub fn editable_body(&self) -> std::result::Result<&str, &'static str> {
+        let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+        let codings = self.headers.iter().flat_map(|headers| headers.get_all(CONTENT_ENCODING));
+        if self.body_sha256.is_some() {
+            return Err("it contains the secret of a credential");
+        }
+        match self.body.as_deref().map(std::str::from_utf8) {
+            Some(Ok(text)) if codings.into_iter().all(is_plain) => Ok(text),
+            Some(_) => Err("it is binary"),
+            None => Err("it was erased"),
+        }
+    }
+
+    /// Names and values of the query, decoded. `None` if a secret is not shown.
+    pub fn parameters(&self) -> Option<Vec<(String, String)>> {
+        (!self.target_redacted).then(|| parameters(&self.target))
+    }
+
+    /// The headers that are specific to this request and shown as they are.
+    pub fn editable_headers(&self) -> Vec<(String, String)> {
+        let told = self.headers.iter().flatten().filter(|(name, _)| !is_usual(name));
+        told.filter(|(name, _)| !is_sensitive(name.as_str()) && *name != "x-redacted")
+            .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
+            .filter(|(_, value)| !value.contains(REDACTED) && value != "[REDACTED]")
+            .collect()
     }
 
     /// Creates a view without headers and body.
