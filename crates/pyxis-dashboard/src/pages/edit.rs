@@ -154,7 +154,7 @@ pub(super) async fn refused(
     Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
 }
 
-/// What people changed in a request. `None` if no one did.
+/// Changes that people made to a request. `None` if no one edited it.
 pub(super) fn card(view: &ApprovalView, now: UnixMillis) -> Option<EditCard> {
     let record = view.edited()?;
     let digests = [

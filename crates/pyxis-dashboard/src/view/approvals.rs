@@ -163,7 +163,7 @@ pub struct Card {
     pub body: BodyView,
     /// Digest of the request as it is shown; sent back as `digest` with an approval.
     pub digest: String,
-    /// What people changed in the request, if they did.
+    /// Changes that people made to the request, if there are any.
     pub edited: Option<EditCard>,
     /// Form to edit it before approving, on its own page.
     pub edit: Option<EditForm>,

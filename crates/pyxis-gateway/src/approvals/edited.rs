@@ -16,7 +16,7 @@ pub const PX_EDITED: HeaderName = HeaderName::from_static("px-edited");
 /// Its value.
 pub(crate) const YES: HeaderValue = HeaderValue::from_static("true");
 
-/// What became of a request that a person edited.
+/// Record of a request that a person edited.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct EditedRecord {
     /// Digest of the request as its agent sent it.

@@ -218,7 +218,7 @@ fn request_lines(seen: &ApprovalView, brand: &Brand) -> Vec<String> {
     lines
 }
 
-/// Who edited the request, and which parts.
+/// Line that names the person who edited the request, and the parts.
 fn edit_line(seen: &ApprovalView) -> Option<String> {
     let by = seen.row.edited_by_email.as_deref().filter(|_| seen.row.edits > 0)?;
     let parts = seen.asked.as_ref().map(|asked| asked.difference.parts().join(", "));
