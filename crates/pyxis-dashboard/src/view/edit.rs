@@ -49,7 +49,7 @@ pub struct ValueInput {
 
 impl ValueInput {
     /// True if it needs several lines.
-    fn is_long(&self) -> bool {
+    pub(super) fn is_long(&self) -> bool {
         self.value.contains('\n') || self.value.len() > 80
     }
 }
@@ -95,7 +95,7 @@ pub enum LineKind {
 
 impl LineKind {
     /// CSS class.
-    const fn class(self) -> &'static str {
+    pub(super) const fn class(self) -> &'static str {
         match self {
             Self::Same | Self::Gap => "same",
             Self::Removed => "removed",
@@ -104,7 +104,7 @@ impl LineKind {
     }
 
     /// First character of the line.
-    const fn sign(self) -> &'static str {
+    pub(super) const fn sign(self) -> &'static str {
         match self {
             Self::Same => " ",
             Self::Removed => "-",
