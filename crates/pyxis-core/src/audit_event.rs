@@ -80,6 +80,8 @@ audit_events! {
     Decisions ("Approvals and grants") {
         ApprovalVoted = "approval.voted" was "approval.vote", "Approval given",
             "A person approved, and more approvals are needed.";
+        ApprovalEdited = "approval.edited", "Request edited",
+            "A person changed a pending request. Earlier approvals of it no longer count.";
         ApprovalApproved = "approval.approved", "Approved", "The last needed person approved.";
         ApprovalDenied = "approval.denied", "Denied", "A person denied.";
         ApprovalExpired = "approval.expired", "Expired", "No one decided in time.";

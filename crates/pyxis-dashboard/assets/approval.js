@@ -6,7 +6,7 @@ const news = document.querySelector("[data-news]");
 const events = new EventSource(`/app/events?txn=${encodeURIComponent(request.dataset.txn)}`);
 
 function busy() {
-  return document.querySelector("details.pop[open], textarea:focus, [type=checkbox]:checked")
+  return document.querySelector("details.pop[open], details.edit[open], textarea:focus, [type=checkbox]:checked")
     || String(getSelection());
 }
 

@@ -50,6 +50,9 @@ notices! {
         "Your approval counts. The request is sent when enough people have approved.";
     Denied = "denied", true, "Denied. Nothing was sent.";
     TooLate = "too-late", false, "Already decided or expired. The current state is shown.";
+    ApprovedEdited = "approved-edited", true, "Approved as edited. The edited request is being sent.";
+    RequestChanged = "request-changed", false,
+        "Someone edited this request after you had opened it. Nothing was decided. Read it again, then decide.";
     NotEligible = "not-eligible", false, "You cannot decide this request. Nothing was changed.";
     PasskeyNeeded = "passkey", false, "This request needs a passkey. Nothing was changed.";
     BadGrant = "bad-grant", false,

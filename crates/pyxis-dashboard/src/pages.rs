@@ -17,6 +17,8 @@ mod credential_form;
 pub(crate) mod credential_import;
 pub(crate) mod credentials;
 mod db_table;
+mod edit;
+mod edit_body;
 pub(crate) mod decisions;
 pub(crate) mod explorer;
 mod file;

@@ -15,6 +15,7 @@ pub mod catalogue;
 pub mod connect;
 pub mod connector;
 pub mod credentials;
+pub mod edit;
 pub mod error;
 pub mod explorer;
 pub mod mcp_tools;

@@ -241,6 +241,9 @@ pub enum Error {
     /// The transaction is already decided, or this person has already voted.
     #[error("already decided")]
     AlreadyDecided(ApprovalState),
+    /// The request was edited after this person had read it.
+    #[error("the request was edited after you had read it; read it again and send its `digest` with the approval")]
+    RequestChanged,
     /// The person may not decide this transaction.
     #[error("not eligible: {0}")]
     NotEligible(&'static str),
@@ -456,6 +459,7 @@ impl From<&Error> for Problem {
             Error::AlreadyDecided(state) => {
                 Self::from_kind(kinds::ALREADY_DECIDED, said()).with_member("state", state.as_str())
             }
+            Error::RequestChanged => Self::from_kind(kinds::REQUEST_CHANGED, said()),
             Error::NotEligible(_) => Self::from_kind(kinds::NOT_ELIGIBLE, said()),
             Error::PasskeyRequired { url } => {
                 let problem =

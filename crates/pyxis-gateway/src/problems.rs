@@ -86,6 +86,14 @@ pyxis_http::problem_responses! {
     SeveralWorkspaces = [common::CONFLICT];
     /// The transaction is decided or expired, or this person has already voted.
     AlreadyDecided = [kinds::ALREADY_DECIDED];
+    /// The transaction is decided or expired, or this person has already voted. Or the request was edited after the
+    /// person had read it (`request_changed`): read it again, and send its `digest`.
+    NotApproved = [kinds::ALREADY_DECIDED, kinds::REQUEST_CHANGED, common::CONFLICT];
+    /// A field is invalid. Or `edit` cannot be made, or leads to a request that the policy denies or the credential's
+    /// hosts do not allow. Nothing was changed.
+    EditRefused = [common::INVALID_FIELD];
+    /// The edited request does not fit into the bytes that are kept for the agent or its workspace.
+    NoRoomForEdit = [kinds::QUOTA_EXCEEDED];
     /// Only a passkey can approve this; `url` is the page of the ceremony.
     PasskeyRequired = [kinds::PASSKEY_REQUIRED] with location;
     /// The account is locked for 15 minutes after five failures.

@@ -8,10 +8,11 @@ use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use pyxis_gateway as gateway;
 use pyxis_gateway::agent_tools::message;
+use pyxis_gateway::approvals::edited::EditedRecord;
 use pyxis_gateway::entry_points::AgentIdentity;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, to_value};
 
 use crate::long_responses::{LongResponses, MAX_INLINE, Rest};
 use crate::proxied;
@@ -84,8 +85,18 @@ struct StoredAnswer {
     truncated: bool,
 }
 
-/// Reads the response of `/forward`.
+/// Reads the response of `/forward`. If a person edited the request, the result says so.
 pub(crate) async fn of_forward(
+    response: Response<Body>,
+    long: &LongResponses,
+    agent: &AgentIdentity,
+    is_tool: bool,
+) -> ProxyResponse {
+    let edited = response.extensions().get::<EditedRecord>().and_then(|edited| to_value(edited).ok());
+    with_edit(read_forward(response, long, agent, is_tool).await, edited)
+}
+
+async fn read_forward(
     response: Response<Body>,
     long: &LongResponses,
     agent: &AgentIdentity,
@@ -125,12 +136,30 @@ pub(crate) async fn of_forward(
     }))
 }
 
-/// Reads the response of `GET /agent/approvals/{txn_id}`.
+/// Reads the response of `GET /agent/approvals/{txn_id}`. If a person edited the request, the result says so.
 pub(crate) async fn of_poll(response: Response<Body>) -> ProxyResponse {
     let (head, body) = response.into_parts();
-    let value = read_json(body).await;
+    let mut value = read_json(body).await;
+    let edited = value.get_mut("edited").map(Value::take);
+    with_edit(read_poll(&head, value), edited)
+}
+
+/// Adds what a person changed to a final result.
+fn with_edit(answer: ProxyResponse, edited: Option<Value>) -> ProxyResponse {
+    let Some(edited) = edited.filter(Value::is_object) else { return answer };
+    let ProxyResponse::Final(mut result) = answer else { return answer };
+    let said = "A person edited this request before it was decided. `edited` has the difference to what you sent.";
+    result.content.push(ContentBlock::text(format!("{said}\n{}", edited["difference"])));
+    let data = result.structured_content.get_or_insert_with(|| json!({}));
+    if data.is_object() {
+        data["edited"] = edited;
+    }
+    ProxyResponse::Final(result)
+}
+
+fn read_poll(head: &Parts, value: Value) -> ProxyResponse {
     if !head.status.is_success() {
-        return ProxyResponse::Final(refusal(&head, &value));
+        return ProxyResponse::Final(refusal(head, &value));
     }
     let outcome: StoredOutcome = match serde_json::from_value(value) {
         Ok(outcome) => outcome,

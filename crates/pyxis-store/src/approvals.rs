@@ -4,6 +4,7 @@
 //! forwarding is in `approvals/forward.rs`.
 
 mod decide;
+mod edit;
 mod for_credentials;
 mod forward;
 mod ordered;
@@ -20,6 +21,7 @@ use crate::lists::Contains;
 use crate::{Engine, Executor, StoreError, StoredName, Tx};
 
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
+pub use edit::{EditedRequest, asked, edit};
 pub use for_credentials::{count_pending_among, count_since, list_for_credentials};
 pub use forward::{
     Finish, abandon_dead_nodes, begin_attempt, claim, finish, list_approved, list_sending,
@@ -114,6 +116,20 @@ row! {
         upstream_status: Option<i64>,
         /// Error code of a failure.
         error: Option<String>,
+        /// Number of times that people edited it.
+        edits: i64,
+        /// Digest of the request as its agent sent it, if it was edited.
+        asked_digest: Option<String>,
+        /// Digest of the request as it was approved.
+        decided_digest: Option<String>,
+        /// Digest of the request as it was sent.
+        sent_digest: Option<String>,
+        /// User who edited it last.
+        edited_by: Option<UserId>,
+        /// Email address of that user at that time.
+        edited_by_email: Option<String>,
+        /// Time of the last edit.
+        edited_at: Option<UnixMillis>,
     }
 }
 

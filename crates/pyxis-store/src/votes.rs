@@ -85,6 +85,16 @@ pub async fn confirm(executor: impl Executor, new: &VoteRow) -> Result<bool, Sto
     Ok(executor.execute(query).await? == 1)
 }
 
+/// Removes every vote on an approval, because its request changed. Returns their number.
+pub async fn remove_all(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txn: TxnId,
+) -> Result<u64, StoreError> {
+    let query = sql("DELETE FROM votes WHERE workspace_id = $1 AND txn_id = $2");
+    executor.execute(query.bind(workspace).bind(txn)).await
+}
+
 /// Votes on an approval, oldest first.
 pub async fn list(
     executor: impl Executor,

@@ -17,7 +17,7 @@ use pyxis_gateway::approvals::viewer_status::{self, Blocker, ViewerStatus};
 use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::votes::{Verdict, VoteRow};
 
-use super::{labels, signing, tool_call};
+use super::{edit, labels, signing, tool_call};
 use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::Timestamp;
@@ -98,6 +98,9 @@ impl Cards {
             tool: tool_call::from_view(view),
             headers: view.telling_headers(),
             body,
+            digest: row.digest.clone(),
+            edited: edit::card(view, self.now),
+            edit: None,
             requested: self.when(row.created_at),
             expires: self.when(row.expires_at),
             min_approvals: stands.needed,
@@ -179,6 +182,9 @@ impl Cards {
         }
         if needed > 1 {
             return GrantOffer::Unavailable("A grant cannot replace several approvals.".into());
+        }
+        if row.edits > 0 {
+            return GrantOffer::Unavailable("An edited request is approved alone, without a grant.".into());
         }
         if row.rule.is(Rule::Tool) || row.rule.is(Rule::ToolChanged) {
             return GrantOffer::Unavailable(

@@ -32,6 +32,9 @@ pub(super) fn challenge(begun: Result<Challenge, Service>) -> Result<Response, E
         Err(
             error @ (Service::NotEligible(_)
             | Service::AlreadyDecided(_)
+            | Service::RequestChanged
+            | Service::QuotaExceeded(_)
+            | Service::NoLongerAllowed(_)
             | Service::Conflict(_)
             | Service::PasskeyRefused(_)
             | Service::InvalidField { .. }),

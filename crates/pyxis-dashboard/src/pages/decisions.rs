@@ -4,10 +4,11 @@ use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::approvals::ceremony as by_passkey;
-use pyxis_gateway::approvals::decide::{self, Decision, DecisionOutcome, GrantRequest};
+use pyxis_gateway::approvals::decide::{self, AuthMethod, Decision, DecisionOutcome, GrantRequest};
+use pyxis_gateway::approvals::edit::Reviewed;
 
 use super::cards::surface;
-use super::ceremony;
+use super::{ceremony, edit};
 use super::inbox::txn;
 use crate::form::{Fields, PathId, SubmittedForm};
 use crate::notice::Notice;
@@ -20,25 +21,73 @@ pub(crate) async fn approve(
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let Ok(wish) = wish(&fields) else { return Ok(redirect_back(&state, &fields, &id, Notice::BadGrant)) };
-    let Some(given) = ceremony::answer(&fields) else {
-        return answer(&state, &who, &fields, &id, Decision::Approve(wish)).await;
+    let is_edit = edit::is_edit(&fields);
+    let decided = match edit::reviewed(&state, &who, &id, &fields).await {
+        Ok(reviewed) => decide_on(&state, &who, &fields, (&id, wish), &reviewed).await?,
+        Err(Error::Service(error)) => Err(error),
+        Err(error) => return Err(error),
     };
-    let approver = who.person.approver(surface(return_to(&fields)));
-    let decided = by_passkey::approve(&state.gateway, &approver, txn(&id)?, wish, &given).await;
-    respond(&state, &fields, &id, decided, false)
+    match decided {
+        Err(error) if is_edit && let Some(problem) = refusal(&error) => {
+            edit::refused(&state, &who, &id, (&fields, return_to(&fields)), &problem).await
+        }
+        Ok(decided) if is_edit && decided.state == ApprovalState::Approved => {
+            Ok(redirect_back(&state, &fields, &id, Notice::ApprovedEdited))
+        }
+        decided => respond(&state, &fields, &id, decided, false),
+    }
 }
 
-/// The challenge for approving with a passkey, with the requested grant.
+/// Approves a request as it was read and edited, with the passkey in the form if there is one.
+async fn decide_on(
+    state: &State,
+    who: &SignedIn,
+    fields: &Fields,
+    (id, wish): (&str, Option<GrantRequest>),
+    reviewed: &Reviewed,
+) -> Result<Result<DecisionOutcome, Service>, Error> {
+    let approver = who.person.approver(surface(return_to(fields)));
+    let (gateway, txn) = (&state.gateway, txn(id)?);
+    Ok(match ceremony::answer(fields) {
+        Some(given) => by_passkey::approve(gateway, &approver, txn, wish, &given, reviewed).await,
+        None => {
+            let word = Decision::Approve(wish);
+            decide::decide_reviewed(gateway, &approver, txn, word, &AuthMethod::Session, None, reviewed).await
+        }
+    })
+}
+
+/// Reason that an edit was refused, as a sentence.
+fn refusal(error: &Service) -> Option<String> {
+    match error {
+        Service::InvalidField { field, detail } if field.starts_with("edit") => {
+            let part = field.strip_prefix("edit.").map(|part| format!("{part}: ")).unwrap_or_default();
+            Some(super::sentence(&format!("{part}{detail}")))
+        }
+        Service::QuotaExceeded(_) => Some(super::sentence(&error.to_string())),
+        _ => None,
+    }
+}
+
+/// The challenge for approving with a passkey, with the requested grant and edit.
 pub(crate) async fn begin(
     PathId(id): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let wish = wish(&fields).map_err(|()| Service::field("grant_seconds", "choose one of the listed values"));
     let approver = who.person.approver(surface(return_to(&fields)));
-    ceremony::challenge(match wish {
-        Ok(wish) => by_passkey::begin(&state.gateway, &approver, txn(&id)?, wish).await,
-        Err(error) => Err(error),
-    })
+    let reviewed = match edit::reviewed(&state, &who, &id, &fields).await {
+        Ok(reviewed) => Ok(reviewed),
+        Err(Error::Service(error)) => Err(error),
+        Err(error) => return Err(error),
+    };
+    let begun = match (wish, reviewed) {
+        (Ok(wish), Ok(reviewed)) => {
+            by_passkey::begin(&state.gateway, &approver, txn(&id)?, wish, &reviewed).await
+        }
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    };
+    ceremony::challenge(begun)
 }
 
 /// The requested grant; an error if its length is not a number.
@@ -86,6 +135,7 @@ fn respond(
         Ok(decided) if decided.state == ApprovalState::Pending => Notice::OneApproval,
         Ok(_) => Notice::Approved,
         Err(Service::AlreadyDecided(_)) => Notice::TooLate,
+        Err(Service::RequestChanged) => Notice::RequestChanged,
         Err(Service::NotEligible(_)) => Notice::NotEligible,
         Err(Service::PasskeyRequired { .. }) => Notice::PasskeyNeeded,
         Err(Service::PasskeyRefused(_)) => Notice::PasskeyFailed,

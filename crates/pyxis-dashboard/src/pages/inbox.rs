@@ -15,7 +15,7 @@ use pyxis_store::lists::{self, CredentialItem, Direction, Slice};
 use serde::Deserialize;
 
 use super::cards::Cards;
-use super::{first_request, labels};
+use super::{edit, first_request, labels};
 use crate::error::html;
 use crate::form::{Page, PathId};
 use crate::notice::see_other;
@@ -201,9 +201,7 @@ pub(crate) async fn approval(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let card = load_card(&state, &who, &id, ReturnTo::Approval).await?;
-    let on_its_way = is_on_its_way(&card);
-    let page = html(&ApprovalPage { shell: who.shell(&state).await?, card })?;
-    Ok(if on_its_way { look_again(page) } else { page })
+    show(&state, &who, card).await
 }
 
 pub(crate) async fn standalone(
@@ -211,8 +209,17 @@ pub(crate) async fn standalone(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let card = load_card(&state, &who, &id, ReturnTo::Standalone).await?;
+    show(&state, &who, card).await
+}
+
+/// The page of one request.
+pub(super) async fn show(state: &State, who: &SignedIn, card: Card) -> Result<Response, Error> {
     let on_its_way = is_on_its_way(&card);
-    let page = html(&StandalonePage { shell: who.shell(&state).await?, card })?;
+    let shell = who.shell(state).await?;
+    let page = match card.place {
+        ReturnTo::Standalone => html(&StandalonePage { shell, card })?,
+        ReturnTo::Inbox | ReturnTo::Approval => html(&ApprovalPage { shell, card })?,
+    };
     Ok(if on_its_way { look_again(page) } else { page })
 }
 
@@ -227,13 +234,17 @@ fn look_again(mut page: Response) -> Response {
     page
 }
 
-async fn load_card(state: &State, who: &SignedIn, id: &str, place: ReturnTo) -> Result<Card, Error> {
+pub(super) async fn load_card(state: &State, who: &SignedIn, id: &str, place: ReturnTo) -> Result<Card, Error> {
     let row = view::row(&state.gateway, who.person.workspace(), txn(id)?).await?;
     who.require_approve(row.credential_id)?;
     let view = view::load_view(&state.gateway, who.person.workspace(), row.txn_id).await?;
     let cards = Cards::load(state, who, place).await?;
     let body = body(&view, usize::MAX);
-    Ok(cards.card(&view, body))
+    let mut card = cards.card(&view, body);
+    if matches!(card.state, CardState::Open { .. }) && !card.is_tool_call() {
+        card.edit = edit::form(&view);
+    }
+    Ok(card)
 }
 
 /// Parses a transaction id. A malformed one is not found.

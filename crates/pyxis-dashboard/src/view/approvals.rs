@@ -3,6 +3,7 @@
 use askama::Template;
 
 use super::body::BodyView;
+use super::edit::{EditCard, EditForm};
 use super::{DecisionBadge, Layout, Search, Timestamp, in_section};
 use crate::text::Middle;
 
@@ -145,7 +146,7 @@ impl ReturnTo {
 /// Approving posts to `/app/approvals/{txn_id}/approve` with `csrf` and `from`. For a grant, it adds `agent_only=on`
 /// and `grant_seconds` (900, 1800, 3600, 7200, 14400; the standalone page's checkbox sends 1800). If a passkey is
 /// required, the form first asks `/app/approvals/{txn_id}/begin` for a challenge and also sends `ceremony` and
-/// `credential`. Denying posts to `/app/approvals/{txn_id}/deny` with `csrf`, `from` and `reason` (may be empty).
+/// `credential`. Approving also sends `digest`; see [`EditForm`] for approving with changes. Denying posts to `/app/approvals/{txn_id}/deny` with `csrf`, `from` and `reason` (may be empty).
 #[derive(Clone, Debug)]
 pub struct Card {
     pub txn_id: String,
@@ -178,6 +179,12 @@ pub struct Card {
     /// Headers sent by the agent, except those that every client sends: name and value.
     pub headers: Vec<(String, String)>,
     pub body: BodyView,
+    /// Digest of the request as it is shown; sent back as `digest` with an approval.
+    pub digest: String,
+    /// Changes that people made to the request, if there are any.
+    pub edited: Option<EditCard>,
+    /// Form to edit it before approving, on its own page.
+    pub edit: Option<EditForm>,
     /// Time of the request.
     pub requested: Timestamp,
     /// End of the approval window.
@@ -306,6 +313,11 @@ pub struct GrantChoice {
 }
 
 impl Card {
+    /// True if it is the call of a tool of an MCP server.
+    pub(crate) fn is_tool_call(&self) -> bool {
+        self.shows_call()
+    }
+
     /// True if a readable call stands in place of the body, which is then only to be looked up.
     fn shows_call(&self) -> bool {
         self.tool.as_ref().is_some_and(|tool| tool.is_certain)

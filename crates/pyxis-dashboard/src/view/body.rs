@@ -75,6 +75,20 @@ pub enum BodyContent {
     },
 }
 
+/// The text of a body, one value per line if it is JSON.
+pub(super) fn readable(content_type: Option<&str>, bytes: &[u8]) -> String {
+    match BodyContent::new(content_type.unwrap_or(""), bytes, usize::MAX).0 {
+        BodyContent::Empty | BodyContent::Absent { .. } => String::new(),
+        BodyContent::Json { pretty, .. } => pretty,
+        BodyContent::Form { fields, .. } => {
+            fields.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
+        }
+        BodyContent::Text { raw } => raw,
+        BodyContent::NearText { text, .. } => text,
+        BodyContent::Binary { dump } => dump,
+    }
+}
+
 impl BodyView {
     /// The view of `bytes`. At most `limit` bytes are shown (a card in the inbox shows the head; the approval page
     /// passes `usize::MAX`). A cut body is shown as sent, not indented.

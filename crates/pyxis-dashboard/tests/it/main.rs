@@ -9,6 +9,7 @@ mod audit;
 mod chats;
 mod content_rules;
 mod credential_kinds;
+mod edits;
 mod empty_lists;
 mod isolation;
 mod lists;

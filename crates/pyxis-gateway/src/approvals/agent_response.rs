@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use super::decide::is_settled;
+use super::edited::{EditedRecord, PX_EDITED, YES};
 use super::expire;
 use super::failure::ForwardFailure;
 use crate::config::Config;
@@ -106,6 +107,10 @@ pub struct TransactionStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Uri>, nullable = false)]
     url: Option<String>,
+    /// Changes that a person made to the request before approving it. Absent if no one edited it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    edited: Option<EditedRecord>,
 }
 
 /// A stored upstream response.
@@ -180,8 +185,23 @@ pub(crate) async fn respond_to_duplicate(
     respond_pending(state, agent, row, wait).await
 }
 
-/// The agent's response for a transaction in any state.
+/// The agent's response for a transaction in any state. If a person edited the request, it says so.
 pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> {
+    if row.edits == 0 {
+        return plain_answer(state, row).await;
+    }
+    let edited = EditedRecord::load(&state.store, &state.keyring, &row).await?;
+    let answer = plain_answer(state, row).await;
+    let mut response = answer.unwrap_or_else(IntoResponse::into_response);
+    response.headers_mut().insert(PX_EDITED, YES);
+    // For entry points in this process, which tell the difference as well.
+    if let Some(edited) = edited {
+        response.extensions_mut().insert(edited);
+    }
+    Ok(response)
+}
+
+async fn plain_answer(state: &State, row: ApprovalRow) -> Result<Response> {
     match row.state {
         ApprovalState::Denied => Err(Error::ApprovalDenied { txn: row.txn_id, reason: row.deny_reason }),
         ApprovalState::Expired => Err(Error::ApprovalExpired { txn: row.txn_id }),
@@ -446,6 +466,7 @@ async fn outcome(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<
         error: row.error.clone(),
         detail: failure.detail,
         url: failure.url,
+        edited: EditedRecord::load(store, keyring, row).await?,
     })
 }
 

@@ -3,13 +3,15 @@
 //! Everything is checked and changed in one transaction that locks the approval's row: eligibility, distinct people,
 //! the passkey rule, the window. The last step is a compare-and-set on the state.
 
+mod details;
+
 use std::time::Duration;
 
 use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId};
+use pyxis_core::id::{AccessTokenId, GrantId, TxnId, UserId};
 use pyxis_core::policy::{Method, Policy};
 use pyxis_core::target::Target;
 use pyxis_core::{grant, metric};
@@ -17,10 +19,12 @@ use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::grants::{self, NewGrant};
 use pyxis_store::votes::{self, Verdict, VoteRow};
-use pyxis_store::{StoreError, StoreEvent, Tx, policies};
+use pyxis_store::{StoreError, StoreEvent, Tx, generations, policies};
 use serde::Serialize;
 
 pub use super::approver::Approver;
+use self::details::{DecisionDetail, EditDetail, GrantDetail, PasskeyDetail};
+use super::edit::{self, PreparedEdit, Reviewed};
 use super::viewer_status;
 use crate::credentials::records::json;
 use crate::credentials::redaction::Redactor;
@@ -32,6 +36,8 @@ use crate::runtime::state::State;
 
 /// Maximum length of a reason, in bytes.
 const MAX_REASON: usize = 2000;
+/// Attempts to decide while the configuration changes.
+const ATTEMPTS: usize = 5;
 
 /// Authentication behind a decision.
 pub enum AuthMethod {
@@ -120,57 +126,117 @@ pub async fn decide_with(
     proof: &AuthMethod,
     note: Option<String>,
 ) -> Result<DecisionOutcome> {
-    let (now, note) = (state.now(), checked(note)?);
+    decide_reviewed(state, approver, txn, word, proof, note, &Reviewed::default()).await
+}
+
+/// Like [`decide_with`], for a person who says what they read, and may change it before they approve. A request that
+/// was edited is approved only by those who name its digest.
+///
+/// # Errors
+/// As [`decide`], and `RequestChanged` if the request is no longer the one that was read. `InvalidField` for an edit
+/// that cannot be made, or that leads to a request that is not allowed; nothing is changed then.
+pub async fn decide_reviewed(
+    state: &State,
+    approver: &Approver,
+    txn: TxnId,
+    word: Decision,
+    proof: &AuthMethod,
+    note: Option<String>,
+    reviewed: &Reviewed,
+) -> Result<DecisionOutcome> {
+    let note = checked(note)?;
     let redactor = match (&word, &note) {
         (Decision::Deny(None) | Decision::Approve(None), None) => Redactor::default(),
         _ => Redactor::of_workspace(&state.store, &state.keyring, approver.workspace, &[]).await?,
     };
     let (word, note) = spoken(&redactor, word, note)?;
-    let mut tx = state.store.begin().await?;
-    if let Decision::Approve(Some(_)) = word {
-        let row = approvals::find(&mut tx, approver.workspace, txn).await?;
-        let row = row.ok_or(Error::not_found("transaction"))?;
-        policies::lock(&mut tx, row.workspace_id, row.credential_id).await?;
+    let digest = reviewed.digest.as_deref();
+    for _ in 0..ATTEMPTS {
+        let edit = match (&word, &reviewed.edit) {
+            (Decision::Approve(_), Some(edit)) => {
+                Some(edit::prepare(state, approver, txn, digest, edit).await?)
+            }
+            _ => None,
+        };
+        let submission = Submission { approver, proof, redactor: &redactor, digest, edit };
+        if let Some(decided) = submission.attempt(state, txn, word.clone(), note.clone()).await? {
+            return Ok(decided);
+        }
     }
-    let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
-    let row = found.ok_or(Error::not_found("transaction"))?;
-    let policy = voters::policy_of(&mut tx, row.workspace_id, row.credential_id).await?;
-    // Current rows, not those at sign-in.
-    let voter = Voter::load(&mut tx, row.workspace_id, approver.user, row.credential_id).await?;
-    let voter = voter.ok_or(Error::Unauthenticated)?;
-    voter.check(policy.as_ref())?;
-    if row.state != ApprovalState::Pending {
-        return Err(Error::AlreadyDecided(row.state));
+    Err(Error::Conflict("the configuration is being changed right now; approve again"))
+}
+
+/// A decision that a person submitted, and what they read.
+struct Submission<'a> {
+    approver: &'a Approver,
+    proof: &'a AuthMethod,
+    redactor: &'a Redactor,
+    digest: Option<&'a str>,
+    edit: Option<PreparedEdit>,
+}
+
+impl Submission<'_> {
+    /// Decides in one transaction. `None` if the configuration changed since the edit was checked.
+    async fn attempt(
+        &self,
+        state: &State,
+        txn: TxnId,
+        word: Decision,
+        note: Option<String>,
+    ) -> Result<Option<DecisionOutcome>> {
+        let (now, approver) = (state.now(), self.approver);
+        let mut tx = state.store.begin().await?;
+        if let Decision::Approve(Some(_)) = word {
+            let row = approvals::find(&mut tx, approver.workspace, txn).await?;
+            let row = row.ok_or(Error::not_found("transaction"))?;
+            policies::lock(&mut tx, row.workspace_id, row.credential_id).await?;
+        }
+        let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
+        let mut row = found.ok_or(Error::not_found("transaction"))?;
+        let policy = voters::policy_of(&mut tx, row.workspace_id, row.credential_id).await?;
+        // Current rows, not those at sign-in.
+        let voter = Voter::load(&mut tx, row.workspace_id, approver.user, row.credential_id).await?;
+        let voter = voter.ok_or(Error::Unauthenticated)?;
+        voter.check(policy.as_ref())?;
+        if row.state != ApprovalState::Pending {
+            return Err(Error::AlreadyDecided(row.state));
+        }
+        if row.expires_at <= now {
+            drop(tx);
+            super::expire::expire_if_due(state, row).await?;
+            return Err(Error::AlreadyDecided(ApprovalState::Expired));
+        }
+        if matches!(word, Decision::Approve(_)) {
+            edit::check_seen(&row, self.digest)?;
+        }
+        let mut void = 0;
+        if let Some(edit) = &self.edit {
+            (row, void) = edit.store(state, &mut tx, approver).await?;
+        }
+        let policy = policy.as_ref();
+        let (redactor, proof) = (self.redactor, self.proof);
+        let case =
+            DecisionContext { state, redactor, approver, proof, voter: &voter, row: &row, policy, note, now };
+        if let Some(edit) = &self.edit {
+            case.record_edit(&mut tx, edit, void).await?;
+            // The append has acquired the lock that a configuration change holds while it commits.
+            if generations::read(&mut tx).await? != edit.generation {
+                return Ok(None);
+            }
+        }
+        let decided = match word {
+            Decision::Approve(wish) => case.approve(&mut tx, wish).await?,
+            Decision::Deny(reason) => case.deny(&mut tx, reason).await?,
+        };
+        tx.notify(StoreEvent::Approval { workspace: row.workspace_id, txn });
+        tx.commit().await?;
+        count(decided.state);
+        // A WebSocket is opened by its agent, who is woken by the event.
+        if decided.state == ApprovalState::Approved && row.method != Method::WebSocket.as_str() {
+            state.work.approved(row.workspace_id, txn);
+        }
+        Ok(Some(decided))
     }
-    if row.expires_at <= now {
-        drop(tx);
-        super::expire::expire_if_due(state, row).await?;
-        return Err(Error::AlreadyDecided(ApprovalState::Expired));
-    }
-    let policy = policy.as_ref();
-    let case = DecisionContext {
-        state,
-        redactor: &redactor,
-        approver,
-        proof,
-        voter: &voter,
-        row: &row,
-        policy,
-        note,
-        now,
-    };
-    let decided = match word {
-        Decision::Approve(wish) => case.approve(&mut tx, wish).await?,
-        Decision::Deny(reason) => case.deny(&mut tx, reason).await?,
-    };
-    tx.notify(StoreEvent::Approval { workspace: row.workspace_id, txn });
-    tx.commit().await?;
-    count(decided.state);
-    // A WebSocket is opened by its agent, who is woken by the event.
-    if decided.state == ApprovalState::Approved && row.method != Method::WebSocket.as_str() {
-        state.work.approved(row.workspace_id, txn);
-    }
-    Ok(decided)
 }
 
 /// Counts a request that is now decided.
@@ -277,6 +343,22 @@ impl DecisionContext<'_> {
         Ok(decided)
     }
 
+    /// Records that this person changed the request.
+    async fn record_edit(&self, tx: &mut Tx, edit: &PreparedEdit, void: u64) -> Result<()> {
+        let mut record = self.base_record(AuditEvent::ApprovalEdited);
+        record.detail = json(&EditDetail {
+            surface: self.approver.surface.as_str(),
+            token: self.token(),
+            asked_digest: self.row.asked_digest.as_deref(),
+            digest_before: &edit.seen,
+            digest: &self.row.digest,
+            parts: &edit.parts,
+            void_votes: void,
+        });
+        audit::append_in(tx, &self.state.audit_keys, &[record]).await?;
+        Ok(())
+    }
+
     fn approvals_needed(&self) -> u32 {
         viewer_status::approvals_needed(self.row, self.policy)
     }
@@ -303,6 +385,12 @@ impl DecisionContext<'_> {
             return Err(Error::field(
                 "grant_seconds",
                 "every signature needs its own approval; approve without a grant",
+            ));
+        }
+        if self.row.edits > 0 {
+            return Err(Error::field(
+                "grant_seconds",
+                "an edited request is approved alone, because a grant is for what the agent sends; approve without a grant",
             ));
         }
         let asked = Duration::from_secs(wish.seconds);
@@ -447,44 +535,6 @@ impl DecisionContext<'_> {
         audit::append_in(tx, &self.state.audit_keys, &[record]).await?;
         Ok(())
     }
-}
-
-#[derive(Serialize)]
-struct GrantDetail<'a> {
-    route: &'a str,
-    expires_at: String,
-    agent_only: bool,
-    max_uses: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct PasskeyDetail<'a> {
-    id: PasskeyId,
-    name: &'a str,
-    assertion: &'a serde_json::Value,
-}
-
-#[derive(Serialize)]
-struct DecisionDetail<'a> {
-    surface: &'a str,
-    /// Chat account that made the decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chat: Option<&'a ChatAccount>,
-    /// Name and id of the personal access token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-    /// Passkey and assertion, so that the signature can be verified again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    passkey: Option<PasskeyDetail<'a>>,
-    /// Creator of the link that last opened the account, if it was someone else.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    opened_by: Option<UserId>,
-    channel: &'a str,
-    digest: &'a str,
-    approvals: u32,
-    min_approvals: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
 }
 
 /// True if nothing more can happen to a transaction.

@@ -99,7 +99,7 @@ pub(crate) async fn attempt(
             }
         };
         let started = Instant::now();
-        match begin(state, &row, generation).await? {
+        match begin(state, &row, &cleared, generation).await? {
             Begun::Recorded(seq) => return Ok(Some(ForwardAttempt { row, cleared, seq, started })),
             Begun::Lost => return Ok(None),
             Begun::Stale => {}
@@ -109,10 +109,32 @@ pub(crate) async fn attempt(
 
 /// Checks that everything that held at the pause still holds (`docs/reference/behavior/proxy.md#at-most-once`).
 async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
-    let (store, workspace) = (&state.store, row.workspace_id);
+    let store = &state.store;
     if is_unused(state.now(), row) {
         return Err(Error::NoLongerAllowed("the agent did not open the WebSocket within 15 minutes"));
     }
+    let credential = current_credential(store, row).await?;
+    let request = open_request(store, &state.keyring, row).await?;
+    if request_digest(&request, &row.method, &credential.row, row.agent_id) != row.digest {
+        return Err(Error::NoLongerAllowed("the stored request differs from the approved one"));
+    }
+    let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
+    let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
+    // A signature is not sent anywhere, so there is no target to check.
+    if row.kind == ApprovalKind::Forward {
+        authorize::check_allowed_hosts(&credential, &target)?;
+        if is_denied(&credential, method, &target, &request) {
+            return Err(Error::NoLongerAllowed("the policy now denies it"));
+        }
+        tool_rules::recheck(store, row, &credential, &request).await?;
+        state.net.check(&authorize::host_port(&target)).await?;
+    }
+    Ok(Cleared { credential, target, method, request })
+}
+
+/// The credential of a request as it is configured now, if its agent may still use it.
+pub(super) async fn current_credential(store: &Store, row: &ApprovalRow) -> Result<ResolvedCredential> {
+    let workspace = row.workspace_id;
     let agent = agents::find(store, workspace, row.agent_id).await?;
     if agent.is_none_or(|agent| agent.disabled_at.is_some()) {
         return Err(Error::NoLongerAllowed("the agent was disabled or removed"));
@@ -131,23 +153,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let policy = policies::find(store, workspace, row.credential_id).await?;
     let mode = workspaces::find(store, workspace).await?.map_or(ApprovalMode::Gated, |found| found.mode);
     let document = policy.as_ref().map(|policy| policy.document.as_str());
-    let credential = ResolvedCredential::parse(credential, document, mode)?;
-    let request = open_request(&state.store, &state.keyring, row).await?;
-    if request_digest(&request, &row.method, &credential.row, row.agent_id) != row.digest {
-        return Err(Error::NoLongerAllowed("the stored request differs from the approved one"));
-    }
-    let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
-    let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
-    // A signature is not sent anywhere, so there is no target to check.
-    if row.kind == ApprovalKind::Forward {
-        authorize::check_allowed_hosts(&credential, &target)?;
-        if is_denied(&credential, method, &target, &request) {
-            return Err(Error::NoLongerAllowed("the policy now denies it"));
-        }
-        tool_rules::recheck(&state.store, row, &credential, &request).await?;
-        state.net.check(&authorize::host_port(&target)).await?;
-    }
-    Ok(Cleared { credential, target, method, request })
+    ResolvedCredential::parse(credential, document, mode)
 }
 
 /// True for a WebSocket that its agent did not open in time.
@@ -157,7 +163,7 @@ fn is_unused(now: UnixMillis, row: &ApprovalRow) -> bool {
 }
 
 /// True if the policy denies the request, by its URL or by its content.
-fn is_denied(
+pub(super) fn is_denied(
     credential: &ResolvedCredential,
     method: Method,
     target: &Target,
@@ -170,7 +176,8 @@ fn is_denied(
         || by_content.is_some_and(|found| found.verdict == PolicyVerdict::Deny)
 }
 
-async fn open_request(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<StoredRequest> {
+/// The request to be sent.
+pub(super) async fn open_request(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<StoredRequest> {
     let sealed = approvals::request(store, row.workspace_id, row.txn_id).await?;
     let sealed = sealed.ok_or(Error::NoLongerAllowed("the stored request was purged"))?;
     let aad = approvals::request_aad(row.workspace_id, row.txn_id);
@@ -254,9 +261,11 @@ enum Begun {
 }
 
 /// Durably records the attempt and its audit record, together.
-async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begun> {
+async fn begin(state: &State, row: &ApprovalRow, cleared: &Cleared, generation: i64) -> Result<Begun> {
+    let digest = request_digest(&cleared.request, &row.method, &cleared.credential.row, row.agent_id);
     let mut tx = state.store.begin().await?;
-    if !approvals::begin_attempt(&mut tx, row.workspace_id, row.txn_id, state.node, state.now()).await? {
+    let (workspace, txn) = (row.workspace_id, row.txn_id);
+    if !approvals::begin_attempt(&mut tx, workspace, txn, state.node, &digest, state.now()).await? {
         return Ok(Begun::Lost);
     }
     let record = records::execute(&state.config, state.node, state.now(), row);

@@ -234,7 +234,8 @@ fn timeout(config: &Config, asked: &ValidatedRequest<'_>) -> std::time::Duration
     policy.map(u64::from).or(workspace).map_or(config.approval_timeout, std::time::Duration::from_secs)
 }
 
-fn content_type(request: &StoredRequest) -> Option<&str> {
+/// Content type of a request, if it is text.
+pub(super) fn content_type(request: &StoredRequest) -> Option<&str> {
     request.headers.get(http::header::CONTENT_TYPE)?.to_str().ok()
 }
 

@@ -1,7 +1,7 @@
 //! View of a transaction for people, shared by the API, the inbox and the standalone page.
 
 use bytes::Bytes;
-use http::header::{HeaderMap, HeaderName};
+use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::headers::is_sensitive;
@@ -15,13 +15,18 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
 
-use super::expire;
+use super::difference::{RequestDifference, parameters};
+use super::edited::EditedRecord;
+use super::{edited, expire};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::signing;
 use crate::error::{Error, Result};
 use crate::requests::content;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
+
+/// Beginning of the text that stands for a secret.
+const REDACTED: &str = "[contains the secret of ";
 
 /// A transaction with its request and votes. Stored secrets are redacted here, but not in the request that is sent.
 #[derive(Debug)]
@@ -47,6 +52,19 @@ pub struct ApprovalView {
     pub content: Option<String>,
     /// Votes so far.
     pub votes: Vec<VoteRow>,
+    /// The request of the agent, if a person edited it and both are still stored.
+    pub asked: Option<AskedView>,
+}
+
+/// The request of an agent, beside the edited one.
+#[derive(Debug)]
+pub struct AskedView {
+    /// Canonical URL.
+    pub target: String,
+    /// Whole body.
+    pub body: Bytes,
+    /// Difference to the edited request.
+    pub difference: RequestDifference,
 }
 
 /// Filter for transactions.
@@ -109,6 +127,41 @@ impl ApprovalView {
         .collect()
     }
 
+    /// True if an approver may change parts of it. An MCP tool call is not known by its view.
+    pub fn is_editable(&self) -> bool {
+        self.row.state == ApprovalState::Pending
+            && self.headers.is_some()
+            && super::edit::uneditable(&self.row, false).is_none()
+    }
+
+    /// The body as text that can be edited, or the reason that it cannot.
+    pub fn editable_body(&self) -> std::result::Result<&str, &'static str> {
+        let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+        let codings = self.headers.iter().flat_map(|headers| headers.get_all(CONTENT_ENCODING));
+        if self.body_sha256.is_some() {
+            return Err("it contains the secret of a credential");
+        }
+        match self.body.as_deref().map(std::str::from_utf8) {
+            Some(Ok(text)) if codings.into_iter().all(is_plain) => Ok(text),
+            Some(_) => Err("it is binary"),
+            None => Err("it was erased"),
+        }
+    }
+
+    /// Names and values of the query, decoded. `None` if a secret is not shown.
+    pub fn parameters(&self) -> Option<Vec<(String, String)>> {
+        (!self.target_redacted).then(|| parameters(&self.target))
+    }
+
+    /// The headers that are specific to this request and shown as they are.
+    pub fn editable_headers(&self) -> Vec<(String, String)> {
+        let told = self.headers.iter().flatten().filter(|(name, _)| !is_usual(name));
+        told.filter(|(name, _)| !is_sensitive(name.as_str()) && *name != "x-redacted")
+            .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
+            .filter(|(_, value)| !value.contains(REDACTED) && value != "[REDACTED]")
+            .collect()
+    }
+
     /// Creates a view without headers and body.
     fn from_row(row: ApprovalRow, votes: Vec<VoteRow>, redactor: &Redactor, target: &str) -> Self {
         let shown = redactor.text(target);
@@ -123,6 +176,7 @@ impl ApprovalView {
             content: None,
             row,
             votes,
+            asked: None,
         };
         view.set_body_text(redactor, target.as_bytes());
         // Rows from earlier versions contain the agent's original text.
@@ -130,9 +184,21 @@ impl ApprovalView {
         view
     }
 
-    /// Adds the complete request.
-    fn show_request(&mut self, redactor: &Redactor, request: StoredRequest) {
-        self.content = content_fact(&self.row, &request).map(|fact| redactor.text(&fact));
+    /// Adds the complete request, and the one that its agent sent if people edited it.
+    fn show_request(
+        &mut self,
+        redactor: &Redactor,
+        request: StoredRequest,
+        asked: Option<&StoredRequest>,
+    ) {
+        // The rule paused what the agent sent.
+        let fact = content_fact(&self.row, asked.unwrap_or(&request));
+        self.content = fact.map(|fact| redactor.text(&fact));
+        self.asked = asked.map(|asked| {
+            let (asked, edited) = (shown(redactor, asked), shown(redactor, &request));
+            let difference = RequestDifference::between(&asked, &edited);
+            AskedView { target: asked.target, body: asked.body, difference }
+        });
         let StoredRequest { headers, body, .. } = request;
         for (name, value) in &headers {
             self.set_body_text(redactor, name.as_str().as_bytes());
@@ -157,9 +223,23 @@ impl ApprovalView {
         }
     }
 
+    /// The records of an edited request. `None` if no one edited it.
+    pub fn edited(&self) -> Option<EditedRecord> {
+        EditedRecord::new(&self.row, self.asked.as_ref().map(|asked| asked.difference.clone()))
+    }
+
     /// Version of the data on a page that shows this transaction; see [`version_tag`].
     pub fn version_tag(&self) -> String {
         mark_of(&self.row, self.votes.len())
+    }
+}
+
+/// A request without stored secrets.
+fn shown(redactor: &Redactor, request: &StoredRequest) -> StoredRequest {
+    StoredRequest {
+        target: redactor.text(&request.target),
+        headers: redactor.headers(&request.headers),
+        body: redactor.bytes(request.body.clone()),
     }
 }
 
@@ -184,7 +264,7 @@ pub async fn version_tag(state: &State, workspace: WorkspaceId, txn: TxnId) -> R
 }
 
 fn mark_of(row: &ApprovalRow, votes: usize) -> String {
-    format!("{} {} {votes}", row.state.as_str(), row.forward_state.as_str())
+    format!("{} {} {votes} {}", row.state.as_str(), row.forward_state.as_str(), row.edits)
 }
 
 /// The stored row of a transaction, with its current state.
@@ -203,7 +283,8 @@ pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Res
     let request = request(&state.store, &state.keyring, &row).await?;
     let mut view = ApprovalView::from_row(row, votes, &redactor, &target);
     if let Some(request) = request {
-        view.show_request(&redactor, request);
+        let asked = edited::asked(&state.store, &state.keyring, &view.row).await?;
+        view.show_request(&redactor, request, asked.as_ref());
     }
     Ok(view)
 }

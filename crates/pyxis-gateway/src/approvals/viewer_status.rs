@@ -57,10 +57,11 @@ pub fn approvals_needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
     policy.map_or(1, |policy| policy.min_approvals).max(then)
 }
 
-/// True if an approval can open a useful grant. False for signatures, if several people must approve, and if a URL rule
-/// or a content rule requires approval, which no grant covers.
+/// True if an approval can open a useful grant. False for signatures, if several people must approve, and for an edited
+/// request. False as well if a URL rule or a content rule requires approval, which no grant covers.
 pub fn grantable(row: &ApprovalRow, needed: u32) -> bool {
     row.kind == ApprovalKind::Forward
         && needed <= 1
+        && row.edits == 0
         && ![Rule::RequireUrl, Rule::Content].iter().any(|rule| row.rule.is(*rule))
 }

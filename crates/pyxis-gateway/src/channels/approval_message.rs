@@ -7,7 +7,7 @@ use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::brand::{Accent, DEFAULT_NAME, SECURED_BY};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::policy::Policy;
 use pyxis_core::preview::preview;
 use pyxis_store::Store;
@@ -110,7 +110,7 @@ impl ApprovalMessage {
             viewer_status::passkey_required(row, policy.as_ref()),
             viewer_status::approvals_needed(row, policy.as_ref()),
         );
-        let url = page(&state.config, row);
+        let url = page(&state.config, row.txn_id);
         let grantable = !passkey && viewer_status::grantable(row, needed);
         let mut after = Vec::new();
         if row.state == ApprovalState::Pending {
@@ -198,8 +198,9 @@ async fn load_view(state: &State, message: &ChatMessageRow) -> Result<Option<App
     }
 }
 
-fn page(config: &Config, row: &ApprovalRow) -> String {
-    format!("{}/approve/{}", config.base_url, row.txn_id)
+/// The page of a transaction.
+pub(super) fn page(config: &Config, txn: TxnId) -> String {
+    format!("{}/approve/{txn}", config.base_url)
 }
 
 /// Who asks for what.
@@ -218,7 +219,16 @@ fn request_lines(seen: &ApprovalView, brand: &Brand) -> Vec<String> {
     if let Some(reason) = &row.reason {
         lines.push(format!("Reason: “{}”", one_line(reason)));
     }
+    lines.extend(edit_line(seen));
     lines
+}
+
+/// Line that names the person who edited the request, and the parts.
+fn edit_line(seen: &ApprovalView) -> Option<String> {
+    let by = seen.row.edited_by_email.as_deref().filter(|_| seen.row.edits > 0)?;
+    let parts = seen.asked.as_ref().map(|asked| asked.difference.parts().join(", "));
+    let parts = parts.map(|parts| format!(" ({parts})")).unwrap_or_default();
+    Some(format!("Edited by {}{parts}", one_line(by)))
 }
 
 /// True if a platform with messages of at most `max` UTF-16 units can show these lines.
@@ -232,6 +242,8 @@ fn content(seen: &ApprovalView) -> (Vec<String>, bool) {
         ApprovalKind::Sign => seen.signing.as_ref().map_or((Vec::new(), false), payload::payload_lines),
         ApprovalKind::Forward => forwarded(seen),
     };
+    // What was edited is read with the difference, which is on the page.
+    let whole = whole && seen.row.edits == 0;
     (lines, whole && seen.exposes.is_empty() && seen.row.reason.as_deref().is_none_or(fits))
 }
 

@@ -75,7 +75,7 @@ pub(super) async fn act_because(
         record_stranger(state, workspace, message.txn_id, account).await?;
         return Ok(IncomingDecision { text: STRANGER.to_owned(), done: false });
     };
-    // What a request holds never changes, so this need not be asked in the transaction of the decision.
+    // Read before the transaction of the decision. A request that is edited meanwhile is refused there.
     if action != Action::Deny
         && let Some(url) = approval_message::must_be_read_at(state, message).await?
     {
@@ -111,6 +111,10 @@ pub(super) async fn act_because(
         },
         Err(Error::AlreadyDecided(ApprovalState::Pending)) => "You have already decided.".to_owned(),
         Err(Error::AlreadyDecided(now)) => format!("Too late: the request is already {now}."),
+        Err(Error::RequestChanged) => {
+            let page = approval_message::page(&state.config, message.txn_id);
+            format!("Someone edited this request. Read and approve it here: {page}")
+        }
         Err(Error::NotEligible(why)) => format!("You cannot decide this: {why}."),
         Err(Error::PasskeyRequired { url }) => {
             format!("This request needs a passkey. Approve it here: {url}")

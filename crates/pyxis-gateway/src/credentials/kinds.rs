@@ -25,7 +25,8 @@ mod tests;
 use std::pin::Pin;
 
 use http::HeaderMap;
-use pyxis_core::auth::Auth;
+use pyxis_core::auth::{Auth, HeaderFormat};
+use pyxis_core::headers;
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use pyxis_net::{Body, Client};
@@ -119,6 +120,26 @@ pub(crate) fn behavior(auth: &Auth) -> &dyn Behavior {
         Auth::GithubApp(kind) => kind,
         Auth::SigningKey(kind) => kind,
     }
+}
+
+/// True if a credential sets the header with this name, or one that hosts take for it.
+pub(crate) fn sets_header(auth: Option<&Auth>, name: &str) -> bool {
+    let is = |set: &str| headers::is_same(set, name);
+    let listed = |formats: &[HeaderFormat]| formats.iter().any(|format| is(&format.name));
+    is("authorization")
+        || match auth {
+            Some(Auth::Header(kind)) => listed(kind.list()),
+            Some(Auth::Hmac(kind)) => listed(&kind.headers),
+            Some(Auth::AwsSigv4(_)) => {
+                ["x-amz-date", "x-amz-content-sha256", "x-amz-security-token"].iter().any(|set| is(set))
+            }
+            _ => false,
+        }
+}
+
+/// True if a credential sets the query parameter with this name.
+pub(crate) fn sets_parameter(auth: Option<&Auth>, name: &str) -> bool {
+    matches!(auth, Some(Auth::Query(kind)) if kind.parameter == name)
 }
 
 /// What the stored secret alone says. Without `auth` it is the token of a sidecar, which is told nothing else.

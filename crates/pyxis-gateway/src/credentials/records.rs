@@ -169,6 +169,10 @@ pub(crate) fn execute(config: &Config, node: NodeId, now: UnixMillis, row: &Appr
         // Its approval ends when it opens; from then on it is settled like a request that no one was asked about.
         record.detail = json(&serde_json::json!({ "node": node }));
     }
+    if row.edits > 0 {
+        // The records of the edits name it as well.
+        record.detail = json(&serde_json::json!({ "digest": row.digest }));
+    }
     record
 }
 

@@ -37,6 +37,7 @@ pyxis_http::problem_kinds! {
     LOCKED = (S::TOO_MANY_REQUESTS, "locked");
     NAME_TAKEN = (S::CONFLICT, "name_taken");
     ALREADY_DECIDED = (S::CONFLICT, "already_decided");
+    REQUEST_CHANGED = (S::CONFLICT, "request_changed");
     NOT_ELIGIBLE = (S::FORBIDDEN, "not_eligible");
     PASSKEY_REQUIRED = (S::PRECONDITION_FAILED, "passkey_required");
     PASSKEY_REFUSED = (S::FORBIDDEN, "passkey_refused");

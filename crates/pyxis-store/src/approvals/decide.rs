@@ -17,7 +17,7 @@ pub async fn approve(
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
     let query = sql("UPDATE approvals SET state = 'approved', forward_state = 'ready', decided_at = $1, \
-         decided_by = $2, decided_by_email = $3 \
+         decided_by = $2, decided_by_email = $3, decided_digest = digest \
          WHERE workspace_id = $4 AND txn_id = $5 AND state = 'pending' AND expires_at > $1");
     let query = query.bind(now).bind(user).bind(email).bind(workspace).bind(txn);
     Ok(tx.execute(query).await? == 1)

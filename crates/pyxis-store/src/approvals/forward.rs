@@ -55,17 +55,18 @@ pub async fn list_approved(
     executor.all(query.limit(limit)).await
 }
 
-/// Records that bytes may be sent from now on. Returns true if the node still held the claim.
+/// Records that the request with this digest may be sent from now on. Returns true if the node still held the claim.
 pub async fn begin_attempt(
     executor: impl Executor,
     workspace: WorkspaceId,
     txn: TxnId,
     node: NodeId,
+    digest: &str,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let query = sql("UPDATE approvals SET forward_state = 'sending', attempt_at = $1 \
-         WHERE workspace_id = $2 AND txn_id = $3 AND forward_state = 'ready' AND claimed_by = $4");
-    Ok(executor.execute(query.bind(now).bind(workspace).bind(txn).bind(node)).await? == 1)
+    let query = sql("UPDATE approvals SET forward_state = 'sending', attempt_at = $1, sent_digest = $2 \
+         WHERE workspace_id = $3 AND txn_id = $4 AND forward_state = 'ready' AND claimed_by = $5");
+    Ok(executor.execute(query.bind(now).bind(digest).bind(workspace).bind(txn).bind(node)).await? == 1)
 }
 
 /// Stores the result. Returns true if the node held the request.

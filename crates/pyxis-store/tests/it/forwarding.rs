@@ -29,7 +29,7 @@ async fn claim(main: &Workspace, new: &NewApproval, node: NodeId, now: i64) -> b
 }
 
 async fn begin(main: &Workspace, new: &NewApproval, node: NodeId) -> bool {
-    approvals::begin_attempt(&main.store, main.id, new.txn_id, node, at(5)).await.unwrap()
+    approvals::begin_attempt(&main.store, main.id, new.txn_id, node, "d", at(5)).await.unwrap()
 }
 
 engines! {

@@ -8,6 +8,7 @@ mod checks_before_sending;
 mod content_rules;
 mod control_headers;
 mod durability;
+mod edits;
 mod echoed_secrets;
 mod forward;
 mod grants;

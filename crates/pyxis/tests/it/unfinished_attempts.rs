@@ -34,7 +34,7 @@ engines! {
         let (store, workspace, node, now) = (&proxy.state.store, proxy.workspace, proxy.state.node, proxy.clock_now());
         let until = now.plus(Duration::from_secs(30));
         assert!(approvals::claim(store, workspace, txn, node, now, until).await.unwrap());
-        assert!(approvals::begin_attempt(store, workspace, txn, node, now).await.unwrap());
+        assert!(approvals::begin_attempt(store, workspace, txn, node, "d", now).await.unwrap());
         workers::give_up_tick(&proxy.state).await.unwrap();
         let end = row(proxy, txn).await;
         assert_eq!((end.forward_state, end.error.as_deref()), (ForwardState::Done, Some("outcome_unknown")));

@@ -21,11 +21,13 @@ use crate::admin::callers::Caller;
 use crate::admin::{policies, rights};
 use crate::approvals::coverage::{GrantCoverage, RecentRequests};
 use crate::approvals::decide::{self, AuthMethod, Decision, DecisionOutcome, GrantRequest};
+use crate::approvals::edit::{RequestEdit, Reviewed};
+use crate::approvals::edited::EditedRecord;
 use crate::approvals::view::{self, ApprovalView, Filter};
 use crate::approvals::viewer_status::{self, NOT_YOURS};
 use crate::credentials::signing;
 use crate::error::{Error, Result};
-use crate::problems::{AlreadyDecided, NotEligible, PasskeyRequired};
+use crate::problems::{AlreadyDecided, EditRefused, NoRoomForEdit, NotApproved, NotEligible, PasskeyRequired};
 use crate::runtime::state::State;
 use crate::values;
 
@@ -63,6 +65,12 @@ pub(super) struct Approve {
     /// Note for the record. At most 2000 bytes.
     #[schema(nullable = false, max_length = 2000)]
     reason: Option<String>,
+    /// `digest` of the request that you read. Needed once someone has edited the request.
+    #[schema(nullable = false)]
+    digest: Option<String>,
+    /// Changes to the request, made before the approval. Earlier approvals no longer count. Not together with a grant.
+    #[schema(nullable = false)]
+    edit: Option<RequestEdit>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -160,6 +168,10 @@ pub(super) struct ApprovalResponse {
     /// body are searched too. Absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     exposes: Vec<String>,
+    /// If someone edited the request: who, when, and what. Absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    edited: Option<EditResponse>,
     /// Only for signature requests, and not in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<signing::PayloadView>, nullable = false)]
@@ -189,6 +201,49 @@ pub(super) struct ApprovalResponse {
     approval_url: String,
 }
 
+/// An edit of a request, and the three records: as asked, as decided, as sent.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApprovalEdit)]
+pub(super) struct EditResponse {
+    /// Email address of the person who edited it last.
+    by: String,
+    #[schema(value_type = Time)]
+    at: String,
+    /// Number of edits.
+    #[schema(minimum = 1)]
+    edits: i64,
+    /// Canonical URL of the agent's request. Absent in lists, and once it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    asked_target: Option<String>,
+    /// Body of the agent's request. Absent in lists, and once it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    asked_body: Option<BodyResponse>,
+    /// The digests, and the difference between the agent's request and the edited one.
+    record: EditedRecord,
+}
+
+fn edit_response(view: &ApprovalView) -> Option<EditResponse> {
+    let record = view.edited()?;
+    let asked = view.asked.as_ref();
+    Some(EditResponse {
+        by: view.row.edited_by_email.clone().unwrap_or_default(),
+        at: view.row.edited_at.unwrap_or(view.row.created_at).to_rfc3339(),
+        edits: view.row.edits,
+        asked_target: asked.map(|asked| asked.target.clone()),
+        asked_body: asked.map(|asked| body_response(&asked.body)),
+        record,
+    })
+}
+
+fn body_response(body: &[u8]) -> BodyResponse {
+    match std::str::from_utf8(body) {
+        Ok(text) => BodyResponse { encoding: "utf-8", content: text.to_owned() },
+        Err(_) => BodyResponse { encoding: "base64", content: STANDARD.encode(body) },
+    }
+}
+
 impl Listed for ApprovalResponse {
     const MEMBER: &'static str = "approvals";
 }
@@ -206,6 +261,7 @@ pub(super) type ApprovalListResponse = PagedList<ApprovalResponse>;
 
 fn approval_response(state: &State, view: ApprovalView, policy: Option<&Policy>) -> ApprovalResponse {
     let headers = view.telling_headers();
+    let edited = edit_response(&view);
     let row = view.row;
     let (min_approvals, passkey_required) =
         (viewer_status::approvals_needed(&row, policy), viewer_status::passkey_required(&row, policy));
@@ -225,11 +281,9 @@ fn approval_response(state: &State, view: ApprovalView, policy: Option<&Policy>)
         headers,
         body_bytes: row.body_bytes,
         content_type: row.content_type,
-        body: view.body.map(|body| match std::str::from_utf8(&body) {
-            Ok(text) => BodyResponse { encoding: "utf-8", content: text.to_owned() },
-            Err(_) => BodyResponse { encoding: "base64", content: STANDARD.encode(&body) },
-        }),
+        body: view.body.as_deref().map(body_response),
         exposes: view.exposes,
+        edited,
         signing: view.signing,
         grant_coverage: None,
         channel: row.channel,
@@ -275,13 +329,15 @@ async fn submit_decision(
     id: &str,
     word: Decision,
     note: Option<String>,
+    reviewed: &Reviewed,
 ) -> Result<Json<DecisionResponse>> {
     let proof = match &caller.token {
         None => AuthMethod::Session,
         Some(token) => AuthMethod::Token { id: token.id, name: token.name.clone() },
     };
     let approver = caller.approver(DecisionSurface::Api);
-    Ok(answer(&decide::decide_with(state, &approver, txn(id)?, word, &proof, note).await?))
+    let decided = decide::decide_reviewed(state, &approver, txn(id)?, word, &proof, note, reviewed).await?;
+    Ok(answer(&decided))
 }
 
 /// List transactions, newest first.
@@ -412,6 +468,9 @@ pub(super) async fn show(
 ///
 /// With `grant_seconds`, requests with the same method, route and credential need no approval until the grant
 /// ends. Query and body are not part of a grant's scope.
+///
+/// With `edit`, body, query or headers of the request are changed first. The changed request is checked as if the agent
+/// had sent it. It gets a new digest and needs all its approvals anew. This one is the first.
 #[utoipa::path(
     post,
     path = "/approvals/{txn_id}/approve",
@@ -429,8 +488,10 @@ pub(super) async fn show(
         })),
         (status = 403, response = NotEligible),
         (status = 404, response = NotFound),
-        (status = 409, response = AlreadyDecided),
+        (status = 409, response = NotApproved),
         (status = 412, response = PasskeyRequired),
+        (status = 422, response = EditRefused),
+        (status = 429, response = NoRoomForEdit),
     ),
 )]
 pub(super) async fn approve(
@@ -447,7 +508,8 @@ pub(super) async fn approve(
         agent_only: input.agent_only,
         max_uses: input.max_uses,
     });
-    submit_decision(&state, &caller, &id, Decision::Approve(wish), input.reason).await
+    let reviewed = Reviewed { digest: input.digest, edit: input.edit };
+    submit_decision(&state, &caller, &id, Decision::Approve(wish), input.reason, &reviewed).await
 }
 
 /// Deny a request.
@@ -474,5 +536,5 @@ pub(super) async fn deny(
     Path(id): Path<String>,
     Json(input): Json<Deny>,
 ) -> Result<Json<DecisionResponse>> {
-    submit_decision(&state, &caller, &id, Decision::Deny(input.reason), None).await
+    submit_decision(&state, &caller, &id, Decision::Deny(input.reason), None, &Reviewed::default()).await
 }

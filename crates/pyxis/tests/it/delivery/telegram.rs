@@ -40,6 +40,7 @@ struct Scene {
 
 mod chat_changes;
 mod chat_checks;
+mod edits;
 mod partial_messages;
 mod signatures;
 

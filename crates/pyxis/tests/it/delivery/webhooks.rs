@@ -194,7 +194,7 @@ engines! {
         let (store, workspace, now) = (&proxy.state.store, proxy.workspace, proxy.clock_now());
         let (dead, until) = (NodeId::new(now, &OsEntropy), now.plus(Duration::from_secs(30)));
         assert!(approvals::claim(store, workspace, txn, dead, now, until).await.unwrap());
-        assert!(approvals::begin_attempt(store, workspace, txn, dead, now).await.unwrap());
+        assert!(approvals::begin_attempt(store, workspace, txn, dead, "d", now).await.unwrap());
         for _ in 0..2 {
             workers::recover(&proxy.state).await.unwrap();
         }

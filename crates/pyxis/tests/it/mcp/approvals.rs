@@ -44,6 +44,30 @@ engines! {
         assert_eq!(request.header("content-type"), Some("application/json"));
     }
 
+    async fn a_call_that_a_person_edited_says_what_they_changed(setup: Setup) {
+        let site = impatient(setup).await;
+        let mcp = Mcp::new(&site);
+        let edit = json!({"edit": {"body": "{\"title\":\"edited\"}"}});
+        let told = |result: &Value| {
+            let patch = &result["structuredContent"]["edited"]["difference"]["body_patch"];
+            assert_eq!(patch[0]["value"], "edited", "{result}");
+            assert!(text(result).contains("200"), "{result}");
+            assert!(result["content"].to_string().contains("A person edited this request"), "{result}");
+        };
+        let first = txn(&mcp.forward(&site, "POST", "/things").await);
+        site.owner.approve_with(&first, &edit).await;
+        told(&mcp.tool("wait", json!({"txn_id": first})).await);
+        // The same while the call is held.
+        let site = Site::with(Setup::new()).await;
+        let mcp = Mcp::new(&site);
+        let arguments = forwarded(&site, "POST", "/held");
+        let call = tokio::spawn(async move { mcp.tool("call", arguments).await });
+        let txn = waiting(&site).await;
+        site.owner.approve_with(&txn, &edit).await;
+        told(&call.await.unwrap());
+        assert_eq!(site.upstream.received(1).await[0].text(), "{\"title\":\"edited\"}");
+    }
+
     async fn a_denied_call_tells_the_model_so(setup: Setup) {
         let site = impatient(setup).await;
         let mcp = Mcp::new(&site);

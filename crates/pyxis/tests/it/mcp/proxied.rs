@@ -143,6 +143,18 @@ fn txn(result: &Value) -> &str {
 }
 
 engines! {
+    async fn the_call_of_a_tool_is_not_edited(setup: Setup) {
+        let (site, server) = (impatient(setup).await, Server::start(newest).await);
+        server.store(&site, "docs").await;
+        let mcp = Mcp::new(&site);
+        let pending = mcp.tool("docs__search", json!({"q": "words"})).await;
+        let txn = pending["structuredContent"]["txn_id"].as_str().unwrap_or_else(|| panic!("{pending}")).to_owned();
+        let edit = json!({"edit": {"body": "{}"}});
+        let problem = site.owner.decide(&txn, "approve", &edit).await.problem(422, "invalid_field");
+        assert!(problem["detail"].as_str().unwrap().contains("MCP tool"), "{problem}");
+        assert!(server.calls().is_empty());
+    }
+
     async fn a_new_tool_asks_and_an_approved_call_is_sent_once_with_the_secret(setup: Setup) {
         let site = impatient(setup).await;
         let server = Server::start(newest).await;
