@@ -50,6 +50,7 @@ notices! {
         "Your approval counts. The request is sent when enough people have approved.";
     Denied = "denied", true, "Denied. Nothing was sent.";
     TooLate = "too-late", false, "Already decided or expired. The current state is shown.";
+    NothingSelected = "none-selected", false, "Nothing was decided. Select at least one request first.";
     NotEligible = "not-eligible", false, "You cannot decide this request. Nothing was changed.";
     PasskeyNeeded = "passkey", false, "This request needs a passkey. Nothing was changed.";
     BadGrant = "bad-grant", false,

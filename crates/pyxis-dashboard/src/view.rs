@@ -17,6 +17,7 @@ pub mod connector;
 pub mod credentials;
 pub mod error;
 pub mod explorer;
+pub mod groups;
 pub mod mcp_tools;
 pub mod models;
 pub mod notifications;

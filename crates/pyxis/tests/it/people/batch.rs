@@ -176,9 +176,9 @@ engines! {
     }
 
     async fn an_expired_request_and_one_that_needs_a_passkey_stop_no_other(setup: Setup) {
-        let site = Site::with(setup.env("PX_APPROVAL_TTL_SECS", "60")).await;
+        let site = Site::with(setup.env("PX_APPROVAL_TIMEOUT_SECS", "1")).await;
         let expired = site.pause("/expired").await;
-        site.app.advance(Duration::from_secs(61)).await;
+        site.agent.outcome(&expired).await;
         site.policy(&json!({"passkey_required": true})).await;
         let (locked, denied) = (site.pause("/locked").await, site.pause("/denied").await);
         site.policy(&json!({})).await;
