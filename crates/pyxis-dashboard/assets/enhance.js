@@ -88,7 +88,7 @@ function closePanels(except) {
 document.addEventListener("pointerdown", (event) => closePanels(event.target));
 
 function typing(element) {
-  return element instanceof HTMLElement && element.matches("input, textarea, select");
+  return element instanceof HTMLElement && element.matches("input:not([data-select]), textarea, select");
 }
 
 document.addEventListener("keydown", (event) => {

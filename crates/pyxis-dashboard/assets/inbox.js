@@ -24,7 +24,7 @@ function busy() {
   if (document.hidden) return false;
   const active = document.activeElement;
   return (active && active !== document.body)
-    || document.querySelector("main details[open], :popover-open")
+    || document.querySelector("main details[open], :popover-open, [data-select]:checked")
     || String(getSelection())
     || inbox.querySelector("[data-request]:hover");
 }

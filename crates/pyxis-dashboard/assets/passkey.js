@@ -9,10 +9,10 @@ function note(form, text) {
 }
 
 /** The challenge, or the reason why there is none. */
-async function begin(form) {
+async function begin(form, button) {
   const answer = await fetch(form.dataset.ceremony, {
     method: "POST",
-    body: new URLSearchParams(new FormData(form)),
+    body: new URLSearchParams(new FormData(form, button)),
     headers: { accept: "application/json" },
     redirect: "manual",
   });
@@ -36,28 +36,46 @@ function words(error) {
   return error.message;
 }
 
-async function run(form) {
+/** True unless the form asks for a passkey only with some of its fields and buttons. */
+function isNeeded(form, button) {
+  const when = form.dataset.ceremonyWhen;
+  return !when || (button?.value === "approve" && [...form.elements].some((field) => field.matches(when)));
+}
+
+/** Keeps the pressed button, which a form that a script sends would leave out. */
+function keep(form, button) {
+  if (!button?.name) return;
+  const field = document.createElement("input");
+  Object.assign(field, { type: "hidden", name: button.name, value: button.value });
+  form.append(field);
+}
+
+async function run(form, button) {
   note(form, "Waiting for your passkey…");
-  const { ceremony, options } = await begin(form);
+  const { ceremony, options } = await begin(form, button);
   const credential = await ask(form, options);
   form.elements.ceremony.value = ceremony;
   form.elements.credential.value = JSON.stringify(credential.toJSON());
+  keep(form, button);
   form.submit();
 }
 
 for (const form of document.querySelectorAll("form[data-ceremony]")) {
   form.addEventListener("submit", async (event) => {
+    if (!isNeeded(form, event.submitter)) return;
     event.preventDefault();
     if (busy.has(form)) return;
     busy.add(form);
     try {
-      await run(form);
+      await run(form, event.submitter);
     } catch (error) {
       note(form, words(error));
       busy.delete(form);
+      // It may be sent again, perhaps without a passkey.
+      delete form.dataset.sent;
     }
   });
-  if (!globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {
+  if (!form.dataset.ceremonyWhen && !globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {
     note(form, "This browser does not support passkeys. Use another browser.");
   }
 }

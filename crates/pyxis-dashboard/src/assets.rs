@@ -60,6 +60,8 @@ pub struct Assets {
     pub enhance: Asset,
     /// On the inbox: live updates and keyboard movement between cards.
     pub inbox: Asset,
+    /// On the inbox: selects several requests.
+    pub select: Asset,
     /// On the page of one pending request: reloads it when someone else decides.
     pub approval: Asset,
     /// On pages that connect a program: says when the first call has arrived.
@@ -83,6 +85,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     style: Asset::new("pyxis", "css", include_bytes!("../assets/pyxis.css")),
     enhance: Asset::new("enhance", "js", include_bytes!("../assets/enhance.js")),
     inbox: Asset::new("inbox", "js", include_bytes!("../assets/inbox.js")),
+    select: Asset::new("select", "js", include_bytes!("../assets/select.js")),
     approval: Asset::new("approval", "js", include_bytes!("../assets/approval.js")),
     connect: Asset::new("connect", "js", include_bytes!("../assets/connect.js")),
     weights: Asset::new("weights", "js", include_bytes!("../assets/weights.js")),
@@ -100,9 +103,21 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 impl Assets {
     /// The file whose URL ends in `/static/{file}`, in this build's spelling only.
     pub fn find(&self, file: &str) -> Option<&Asset> {
-        let Self { style, enhance, inbox, approval, connect, weights, passkey, push, check, icons, mark } =
-            self;
-        [style, enhance, inbox, approval, connect, weights, passkey, push, check, icons, mark]
+        let Self {
+            style,
+            enhance,
+            inbox,
+            select,
+            approval,
+            connect,
+            weights,
+            passkey,
+            push,
+            check,
+            icons,
+            mark,
+        } = self;
+        [style, enhance, inbox, select, approval, connect, weights, passkey, push, check, icons, mark]
             .into_iter()
             .find(|asset| asset.url.strip_prefix("/static/") == Some(file))
     }
@@ -145,8 +160,8 @@ mod tests {
 
     #[test]
     fn no_script_writes_html() {
-        let Assets { enhance, inbox, approval, connect, weights, passkey, push, check, .. } = &*ASSETS;
-        for script in [enhance, inbox, approval, connect, weights, passkey, push, check] {
+        let Assets { enhance, inbox, select, approval, connect, weights, passkey, push, check, .. } = &*ASSETS;
+        for script in [enhance, inbox, select, approval, connect, weights, passkey, push, check] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
             for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]
             {

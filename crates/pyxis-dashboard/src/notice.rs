@@ -53,6 +53,7 @@ notices! {
     ApprovedEdited = "approved-edited", true, "Approved as edited. The edited request is being sent.";
     RequestChanged = "request-changed", false,
         "Someone edited this request after you had opened it. Nothing was decided. Read it again, then decide.";
+    NothingSelected = "none-selected", false, "Nothing was decided. Select at least one request first.";
     NotEligible = "not-eligible", false, "You cannot decide this request. Nothing was changed.";
     PasskeyNeeded = "passkey", false, "This request needs a passkey. Nothing was changed.";
     BadGrant = "bad-grant", false,

@@ -5,7 +5,7 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import,
+    account, agent_connect, agents, api_keys, audit, batch, brand, catalogue, connect, connector, credential_import,
     credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
     passkey_sign_in, password, people, policies, population, publishable_keys, reviews, score_jobs, scorers,
     self_check, settings, sign_in, staged, usage, verification, voting_strategy, webhooks,
@@ -46,6 +46,8 @@ fn approvals() -> Router<State> {
         .route("/approve/{txn_id}", get(inbox::standalone))
         .route("/app/events", get(events::stream))
         .route("/app/inbox", get(inbox::inbox))
+        .route("/app/inbox/begin", post(batch::begin))
+        .route("/app/inbox/decide", post(batch::decide))
         .route("/app/decided", get(history::page))
         .route("/app/approvals/{txn_id}", get(inbox::approval))
         .route("/app/approvals/{txn_id}/approve", post(decisions::approve))

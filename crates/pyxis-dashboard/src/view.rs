@@ -18,6 +18,7 @@ pub mod credentials;
 pub mod edit;
 pub mod error;
 pub mod explorer;
+pub mod groups;
 pub mod mcp_tools;
 pub mod models;
 pub mod notifications;

@@ -5,6 +5,9 @@
 
 pub mod agent_response;
 pub mod approver;
+pub mod batch;
+mod batch_assertion;
+pub mod batch_ceremony;
 pub mod ceremony;
 pub mod coverage;
 pub mod decide;

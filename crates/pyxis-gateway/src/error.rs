@@ -238,6 +238,9 @@ pub enum Error {
         /// The problem and how to fix it.
         detail: String,
     },
+    /// A list of decisions that is refused as a whole.
+    #[error("nothing was decided: {0}")]
+    InvalidDecisions(String),
     /// The transaction is already decided, or this person has already voted.
     #[error("already decided")]
     AlreadyDecided(ApprovalState),
@@ -456,6 +459,7 @@ impl From<&Error> for Problem {
             Error::InvalidField { field, detail } => {
                 Self::from(&AdminError::field(field.as_str(), detail.as_str()))
             }
+            Error::InvalidDecisions(_) => Self::from_kind(kinds::INVALID_DECISIONS, said()),
             Error::AlreadyDecided(state) => {
                 Self::from_kind(kinds::ALREADY_DECIDED, said()).with_member("state", state.as_str())
             }

@@ -64,6 +64,9 @@ pyxis_http::problem_responses! {
     /// This person may not decide requests with this credential, or the token does not have the scope. A passkey that
     /// fails a check is reported on the page of its ceremony.
     NotEligible = [kinds::NOT_ELIGIBLE, common::INSUFFICIENT_SCOPE, kinds::PASSKEY_REFUSED];
+    /// The body is not JSON. Or the list is empty or too long, names a transaction twice, or has an unknown verdict
+    /// (`invalid_decisions`). Nothing was decided.
+    InvalidDecisions = [common::INVALID_JSON, common::INVALID_BODY, kinds::INVALID_DECISIONS];
     /// The name is already in use, in any case.
     NameTaken = [kinds::NAME_TAKEN];
     /// The definition of the tool has changed; read it again.

@@ -9,7 +9,7 @@ pub mod responses;
 mod values;
 
 pub use described::{Clash, DescribedRouter, description};
-pub use problems::{ProblemResponse, problem_schema, retry_after};
+pub use problems::{ProblemResponse, problem_reference, problem_schema, retry_after};
 pub use values::{
     Id, Name, Time, Uri, described_parameter, format, in_path, in_query, optional, text, text_enum,
     with_description,

@@ -100,8 +100,8 @@ impl Problem {
         self.0.extra.get(name)
     }
 
-    /// Renders the response, with the request's id if known.
-    pub fn render(&self, request: Option<RequestId>) -> Response {
+    /// The body of the response, with the request's id if known.
+    pub fn document(&self, request: Option<RequestId>) -> Value {
         let mut body = Map::new();
         body.insert("type".into(), "about:blank".into());
         body.insert("title".into(), self.0.status.canonical_reason().unwrap_or("Error").into());
@@ -112,7 +112,12 @@ impl Problem {
             body.insert("request_id".into(), request.to_string().into());
         }
         body.extend(self.0.extra.clone());
-        let mut response = (self.0.status, Value::Object(body).to_string()).into_response();
+        Value::Object(body)
+    }
+
+    /// Renders the response, with the request's id if known.
+    pub fn render(&self, request: Option<RequestId>) -> Response {
+        let mut response = (self.0.status, self.document(request).to_string()).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

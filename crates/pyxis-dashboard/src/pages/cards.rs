@@ -26,7 +26,7 @@ use crate::view::body::BodyView;
 use crate::{Error, State};
 
 /// Longest path in characters; a longer one loses its middle.
-const PATH: usize = 72;
+pub(super) const PATH: usize = 72;
 /// Lengths of grants that a manager may open from the dashboard, in seconds (15 minutes to 4 hours).
 const DASHBOARD_GRANTS: &[u64] = &[900, 1800, 3600, 7200, 14_400];
 /// The only grant length on the standalone page.

@@ -15,6 +15,7 @@ use pyxis_store::lists::{self, CredentialItem, Direction, Slice};
 use serde::Deserialize;
 
 use super::cards::Cards;
+use super::grouping::{self, Comparable};
 use super::{edit, first_request, labels};
 use crate::error::html;
 use crate::form::{Page, PathId};
@@ -77,6 +78,7 @@ pub(crate) async fn inbox(
     for view in waiting.into_iter().take(SHOWN as usize) {
         pending.push(waiting_card(&state, &cards, view).await?);
     }
+    let count = pending.len();
     let decided: Vec<Card> =
         list_decided(&state, &who, q).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let shell = who.shell(&state).await?;
@@ -85,15 +87,16 @@ pub(crate) async fn inbox(
     let load = load(&state, &who).await?;
     let pages = (more.is_some() || beyond.is_some()).then(|| Pages {
         summary: if q.is_empty() {
-            format!("{} of {} pending", pending.len(), shell.pending)
+            format!("{count} of {} pending", shell.pending)
         } else {
-            format!("{} with “{q}”", pending.len())
+            format!("{count} with “{q}”")
         },
         next: more.map(|cursor| beyond_link(&start, &cursor)),
         start: beyond.map(|_| start),
     });
     let search = Search { path: "/app/inbox".to_owned(), q: q.to_owned(), ..Search::default() };
-    html(&InboxPage { shell, search, load, pending, pages, decided, newest_first, first_request })
+    let groups = grouping::group(pending);
+    html(&InboxPage { shell, search, load, groups, pages, decided, newest_first, first_request })
 }
 
 /// The first page of a list, with its filters.
@@ -135,17 +138,19 @@ async fn list_decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<Appr
 
 /// A pending request with the head of its body. If that is not all of it, the request cannot be approved here: no one
 /// should approve what they could not see.
-async fn waiting_card(state: &State, cards: &Cards, view: ApprovalView) -> Result<Card, Error> {
-    let mut card = if view.row.body_bytes > MAX_OPENED {
-        cards.card(&view, BodyView::absent(size(&view.row), "The body is too large for this list."))
+async fn waiting_card(state: &State, cards: &Cards, view: ApprovalView) -> Result<Comparable, Error> {
+    let (view, mut card) = if view.row.body_bytes > MAX_OPENED {
+        let card = cards.card(&view, BodyView::absent(size(&view.row), "The body is too large for this list."));
+        (view, card)
     } else {
         let whole = view::load_view(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;
-        cards.card(&whole, body(&whole, HEAD))
+        let card = cards.card(&whole, body(&whole, HEAD));
+        (whole, card)
     };
     if card.body.has_more() && matches!(card.state, CardState::Open { .. }) {
         card.state = CardState::Longer;
     }
-    Ok(card)
+    Ok(Comparable::new(card, &view))
 }
 
 pub(super) fn settled_card(cards: &Cards, view: &ApprovalView) -> Card {

@@ -4,6 +4,7 @@ use askama::Template;
 
 use super::body::BodyView;
 use super::edit::{EditCard, EditForm};
+use super::groups::CardGroup;
 use super::{DecisionBadge, Layout, Search, Timestamp, in_section};
 use crate::text::Middle;
 
@@ -16,8 +17,8 @@ pub struct InboxPage {
     pub search: Search,
     /// This person's recent load; `None` if there were no requests.
     pub load: Option<Load>,
-    /// Pending requests, in the chosen order.
-    pub pending: Vec<Card>,
+    /// Pending requests in the chosen order, those of one agent and route together.
+    pub groups: Vec<CardGroup>,
     /// Links to more pages, if there are any.
     pub pages: Option<Pages>,
     /// Recently decided requests, newest first.
@@ -65,7 +66,20 @@ pub struct Load {
 impl InboxPage {
     /// True if any of the requests is approved with a passkey.
     fn asks_passkey(&self) -> bool {
-        self.pending.iter().any(Card::asks_passkey)
+        self.cards().any(Card::asks_passkey)
+    }
+
+    /// True if a request can be selected.
+    fn has_selectable(&self) -> bool {
+        self.cards().any(Card::is_selectable)
+    }
+
+    fn count(&self) -> usize {
+        self.cards().count()
+    }
+
+    fn cards(&self) -> impl Iterator<Item = &Card> {
+        self.groups.iter().flat_map(|group| &group.cards)
     }
 }
 
@@ -337,6 +351,12 @@ impl Card {
     /// True if this person approves it with a passkey here.
     pub const fn asks_passkey(&self) -> bool {
         matches!(self.state, CardState::Open { passkey: true, .. })
+    }
+
+    /// True if it can be selected and decided with others. One that is not shown in full cannot.
+    const fn is_selectable(&self) -> bool {
+        // An edited request is decided on its own page, which shows the difference.
+        matches!((self.place, &self.state), (ReturnTo::Inbox, CardState::Open { .. })) && self.edited.is_none()
     }
 
     /// True if it is still pending.

@@ -188,7 +188,7 @@ fn near_text(bytes: &[u8]) -> String {
 }
 
 /// Names and values in order; bytes that are not UTF-8 become U+FFFD (the raw form is shown next to it).
-fn form_fields(raw: &str) -> Vec<(String, String)> {
+pub(crate) fn form_fields(raw: &str) -> Vec<(String, String)> {
     let decode = |part: &str| {
         let spaced = part.replace('+', " ");
         percent_decode(spaced.as_bytes()).decode_utf8_lossy().into_owned()

@@ -17,6 +17,8 @@ pub const ROUTES: &[Route] = &[
     ("GET", "/approve/{txn_id}"),
     ("GET", "/app/events"),
     ("GET", "/app/inbox"),
+    ("POST", "/app/inbox/begin"),
+    ("POST", "/app/inbox/decide"),
     ("GET", "/app/decided"),
     ("GET", "/app/approvals/{txn_id}"),
     ("POST", "/app/approvals/{txn_id}/approve"),

@@ -6,6 +6,7 @@ mod account;
 mod agents;
 mod approvals;
 mod audit;
+mod batch;
 mod chats;
 mod content_rules;
 mod credential_kinds;

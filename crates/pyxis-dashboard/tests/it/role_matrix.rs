@@ -36,6 +36,8 @@ async fn everybody(server: &Server) -> (Team, Vec<(Who, Browser)>) {
 const FOR_MEMBERS: &[(&str, &str)] = &[
     ("GET", "/app/events"),
     ("GET", "/app/inbox"),
+    ("POST", "/app/inbox/begin"),
+    ("POST", "/app/inbox/decide"),
     ("GET", "/app/decided"),
     ("GET", "/approve/{txn_id}"),
     ("GET", "/app/approvals/{txn_id}"),

@@ -5,6 +5,7 @@
 mod agents;
 mod approvals;
 mod audit;
+mod batch;
 mod brand;
 mod caller;
 mod connections;
@@ -33,6 +34,7 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::deny))
+        .routes(routes!(batch::decide))
         .routes(routes!(agents::list, agents::create))
         .routes(routes!(agents::show, agents::update, agents::remove))
         .routes(routes!(agents::rotate))

@@ -23,6 +23,7 @@ use pyxis_store::{StoreError, StoreEvent, Tx, generations, policies};
 use serde::Serialize;
 
 pub use super::approver::Approver;
+pub use super::batch_assertion::BatchAssertion;
 use self::details::{DecisionDetail, EditDetail, GrantDetail, PasskeyDetail};
 use super::edit::{self, PreparedEdit, Reviewed};
 use super::viewer_status;
@@ -54,6 +55,8 @@ pub enum AuthMethod {
     },
     /// A passkey whose assertion was checked but not used up.
     Passkey(Box<VerifiedAssertion>),
+    /// A passkey whose assertion covers a list of decisions and is used up.
+    PasskeyForBatch(Box<BatchAssertion>),
 }
 
 /// An account on a chat platform.
@@ -323,6 +326,9 @@ impl DecisionContext<'_> {
     }
 
     async fn deny(&self, tx: &mut Tx, reason: Option<String>) -> Result<DecisionOutcome> {
+        if let AuthMethod::PasskeyForBatch(batch) = self.proof {
+            batch.check(tx, self.row, Verdict::Deny).await?;
+        }
         self.vote(tx, Verdict::Deny, reason.as_deref(), None).await?;
         let (user, email) = (self.approver.user, &self.approver.email);
         let row = self.row;
@@ -369,9 +375,18 @@ impl DecisionContext<'_> {
 
     /// Uses up the assertion, which must be for exactly this decision. Without one, fails if a passkey is needed.
     async fn use_passkey(&self, tx: &mut Tx, wish: Option<&GrantRequest>) -> Result<()> {
-        if let AuthMethod::Passkey(verified) = self.proof {
-            verified.check_binding(&binding(self.row, self.approver, wish))?;
-            return verified.record(tx, self.now).await;
+        match self.proof {
+            AuthMethod::Passkey(verified) => {
+                verified.check_binding(&binding(self.row, self.approver, wish))?;
+                return verified.record(tx, self.now).await;
+            }
+            AuthMethod::PasskeyForBatch(_) if wish.is_some() => {
+                return Err(Error::PasskeyRefused("it was given for decisions without a grant"));
+            }
+            AuthMethod::PasskeyForBatch(batch) => {
+                return batch.check(tx, self.row, Verdict::Approve).await;
+            }
+            AuthMethod::Session | AuthMethod::Chat(_) | AuthMethod::Token { .. } => {}
         }
         if self.passkey_required() {
             let url = format!("{}/approve/{}", self.state.config.base_url, self.row.txn_id);
@@ -483,20 +498,30 @@ impl DecisionContext<'_> {
     fn token(&self) -> Option<String> {
         match self.proof {
             AuthMethod::Token { id, name } => Some(format!("{name} {id}")),
-            AuthMethod::Session | AuthMethod::Chat(_) | AuthMethod::Passkey(_) => None,
+            AuthMethod::Session
+            | AuthMethod::Chat(_)
+            | AuthMethod::Passkey(_)
+            | AuthMethod::PasskeyForBatch(_) => None,
         }
     }
 
     const fn chat(&self) -> Option<&ChatAccount> {
         match self.proof {
             AuthMethod::Chat(account) => Some(account),
-            AuthMethod::Session | AuthMethod::Token { .. } | AuthMethod::Passkey(_) => None,
+            AuthMethod::Session
+            | AuthMethod::Token { .. }
+            | AuthMethod::Passkey(_)
+            | AuthMethod::PasskeyForBatch(_) => None,
         }
     }
 
     fn passkey(&self) -> Option<PasskeyDetail<'_>> {
-        let AuthMethod::Passkey(verified) = self.proof else { return None };
-        Some(PasskeyDetail { id: verified.row.id, name: &verified.row.name, assertion: &verified.evidence })
+        let (row, assertion, list_sha256) = match self.proof {
+            AuthMethod::Passkey(verified) => (&verified.row, &verified.evidence, None),
+            AuthMethod::PasskeyForBatch(batch) => (batch.passkey(), batch.evidence(), Some(batch.hash())),
+            AuthMethod::Session | AuthMethod::Token { .. } | AuthMethod::Chat(_) => return None,
+        };
+        Some(PasskeyDetail { id: row.id, name: &row.name, assertion, list_sha256 })
     }
 
     fn base_record(&self, event: AuditEvent) -> AuditRecord {

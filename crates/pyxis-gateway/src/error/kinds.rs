@@ -36,6 +36,7 @@ pyxis_http::problem_kinds! {
     WRONG_PASSWORD = (S::UNAUTHORIZED, "wrong_password");
     LOCKED = (S::TOO_MANY_REQUESTS, "locked");
     NAME_TAKEN = (S::CONFLICT, "name_taken");
+    INVALID_DECISIONS = (S::BAD_REQUEST, "invalid_decisions");
     ALREADY_DECIDED = (S::CONFLICT, "already_decided");
     REQUEST_CHANGED = (S::CONFLICT, "request_changed");
     NOT_ELIGIBLE = (S::FORBIDDEN, "not_eligible");

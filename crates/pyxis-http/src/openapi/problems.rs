@@ -163,6 +163,11 @@ struct ProblemBody {
     locked_until: Option<String>,
 }
 
+/// A reference to the schema of a problem, for a field that holds one.
+pub fn problem_reference() -> Ref {
+    Ref::from_schema_name("Problem")
+}
+
 /// The schemas that every problem response refers to.
 pub fn problem_schema() -> Vec<(String, RefOr<utoipa::openapi::Schema>)> {
     let mut schemas = vec![("Problem".to_owned(), <ProblemBody as utoipa::PartialSchema>::schema())];

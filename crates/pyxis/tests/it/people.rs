@@ -1,6 +1,7 @@
 //! People and rights, by session and by token.
 
 mod approvals;
+mod batch;
 mod members;
 mod role_matrix;
 mod surfaces;

@@ -3,6 +3,7 @@
 //! Approval states (`docs/reference/behavior/proxy.md#approval-states`). The rounds run against the real store in
 //! this process, with a clock that stands still until a round moves it.
 
+mod batch;
 mod edits;
 pub(crate) mod proxy;
 

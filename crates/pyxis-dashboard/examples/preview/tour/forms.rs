@@ -8,6 +8,7 @@ use crate::support::PASSWORD;
 /// Targets and fields of the owner's forms, in order. A § stands for the text of a stranger.
 const FORMS: &[(&str, &str)] = &[
     ("/app/agents", "name=no name§&rate_limit_per_hour=x§&max_pending=y§"),
+    ("/app/inbox/decide", "verdict=approve&txn=none§&txn=7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11"),
     ("/app/agents", "name=importer&scope=some"),
     ("/app/agents/*/edit", "name=no name§&max_pending=y§"),
     ("/app/agents/*/rotate", ""),

@@ -314,13 +314,23 @@ fn txn(text: &str) -> Result<TxnId> {
     text.parse().map_err(|_| Error::not_found("transaction"))
 }
 
-fn answer(decided: &DecisionOutcome) -> Json<DecisionResponse> {
-    Json(DecisionResponse {
-        status: decided.state,
-        approvals: decided.approvals,
-        min_approvals: decided.min_approvals,
-        grant_id: decided.grant.map(|id| id.to_string()),
-    })
+impl From<DecisionOutcome> for DecisionResponse {
+    fn from(decided: DecisionOutcome) -> Self {
+        Self {
+            status: decided.state,
+            approvals: decided.approvals,
+            min_approvals: decided.min_approvals,
+            grant_id: decided.grant.map(|id| id.to_string()),
+        }
+    }
+}
+
+/// Authentication of a caller of this API.
+pub(super) fn auth_method(caller: &Caller) -> AuthMethod {
+    match &caller.token {
+        None => AuthMethod::Session,
+        Some(token) => AuthMethod::Token { id: token.id, name: token.name.clone() },
+    }
 }
 
 async fn submit_decision(
@@ -331,13 +341,10 @@ async fn submit_decision(
     note: Option<String>,
     reviewed: &Reviewed,
 ) -> Result<Json<DecisionResponse>> {
-    let proof = match &caller.token {
-        None => AuthMethod::Session,
-        Some(token) => AuthMethod::Token { id: token.id, name: token.name.clone() },
-    };
     let approver = caller.approver(DecisionSurface::Api);
-    let decided = decide::decide_reviewed(state, &approver, txn(id)?, word, &proof, note, reviewed).await?;
-    Ok(answer(&decided))
+    let method = auth_method(caller);
+    let decided = decide::decide_reviewed(state, &approver, txn(id)?, word, &method, note, reviewed).await?;
+    Ok(Json(decided.into()))
 }
 
 /// List transactions, newest first.

@@ -35,6 +35,9 @@ pub(super) struct PasskeyDetail<'a> {
     pub(super) id: PasskeyId,
     pub(super) name: &'a str,
     pub(super) assertion: &'a serde_json::Value,
+    /// Hash of the list, if the assertion covers several decisions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) list_sha256: Option<&'a str>,
 }
 
 #[derive(Serialize)]
