@@ -19,7 +19,8 @@ pub fn idle_rules(policy: &Policy, hosts: &AllowedHosts) -> Vec<IdleRule> {
     let deny = List::new("deny_urls", &policy.deny_urls);
     let require = List::new("require_approval_urls", &policy.require_approval_urls);
     let auto = List::new("auto_approve_urls", &policy.auto_approve_urls);
-    let mut found: Vec<IdleRule> = [&deny, &require, &auto].into_iter().flat_map(|list| list.foreign(hosts)).collect();
+    let mut found: Vec<IdleRule> =
+        [&deny, &require, &auto].into_iter().flat_map(|list| list.foreign(hosts)).collect();
     found.extend(require.behind(&deny));
     found.extend(auto.behind(&deny));
     found.extend(auto.behind(&require));
@@ -59,7 +60,10 @@ impl<'p> List<'p> {
             let (by, _) = stricter.patterns.iter().find(|(_, other)| other.covers(pattern))?;
             Some(IdleRule {
                 field: self.field,
-                detail: format!("{text} has no effect: {} has {by}, which comes first; remove one of them", stricter.field),
+                detail: format!(
+                    "{text} has no effect: {} has {by}, which comes first; remove one of them",
+                    stricter.field
+                ),
             })
         };
         self.patterns.iter().filter_map(covered).collect()
@@ -73,12 +77,17 @@ fn idle_methods(policy: &Policy) -> Vec<IdleRule> {
         ("auto_approve_methods", &policy.auto_approve_methods),
         ("require_approval_methods", &policy.require_approval_methods),
     );
-    let both = |(field, methods): (&'static str, &Vec<Method>), (first, earlier): (&'static str, &Vec<Method>)| {
+    let both = |(field, methods): (&'static str, &Vec<Method>),
+                (first, earlier): (&'static str, &Vec<Method>)| {
         let idle = methods.iter().filter(|method| earlier.contains(method));
         idle.map(|method| IdleRule {
             field,
-            detail: format!("{} has no effect: it is also in {first}, which comes first; remove one of them", method.as_str()),
-        }).collect::<Vec<_>>()
+            detail: format!(
+                "{} has no effect: it is also in {first}, which comes first; remove one of them",
+                method.as_str()
+            ),
+        })
+        .collect::<Vec<_>>()
     };
     [both(auto, deny), both(require, deny), both(require, auto)].concat()
 }

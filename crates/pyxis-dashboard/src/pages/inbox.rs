@@ -195,7 +195,8 @@ async fn hint(state: &State, workspace: WorkspaceId) -> Result<FirstRequest, Err
     let by_name = [(CredentialItem::NAME, Direction::Ascending)];
     let agents = agents.read(store, &Slice::first(1, &[])).await.map_err(Service::from)?;
     let credentials = credentials.read(store, &Slice::first(1, &by_name)).await.map_err(Service::from)?;
-    let agent = agents.first().map(|item| FirstAgent { id: item.row.id.to_string(), name: item.row.name.clone() });
+    let agent =
+        agents.first().map(|item| FirstAgent { id: item.row.id.to_string(), name: item.row.name.clone() });
     let credential = credentials.first().map(|item| &item.row);
     let command = first_request(state, "<agent key>", credential);
     Ok(FirstRequest { has_credential: credential.is_some(), agent, command })

@@ -29,9 +29,7 @@ impl ApproverCount {
     ) -> Result<Self> {
         let granted = rights::list(store, workspace).await?;
         let is_assigned = |user: &UserRow| {
-            granted
-                .iter()
-                .any(|(whose, on, right)| *whose == user.id && *on == credential && right.approve)
+            granted.iter().any(|(whose, on, right)| *whose == user.id && *on == credential && right.approve)
         };
         let owners = passkeys::owners(store, workspace).await?;
         let mut count = Self::default();

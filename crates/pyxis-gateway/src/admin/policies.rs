@@ -133,13 +133,7 @@ pub async fn put_over(state: &State, actor: &Actor, name: &str, policy: &Policy,
     put_if(state, actor, name, policy, Some(base)).await
 }
 
-async fn put_if(
-    state: &State,
-    actor: &Actor,
-    name: &str,
-    policy: &Policy,
-    base: Option<i64>,
-) -> Result<i64> {
+async fn put_if(state: &State, actor: &Actor, name: &str, policy: &Policy, base: Option<i64>) -> Result<i64> {
     let credential = credentials::get(&state.store, actor.workspace, name).await?;
     check_chat(state, &credential, policy).await?;
     satisfiability::check(&state.store, actor.workspace, credential.id, policy).await?;

@@ -18,7 +18,12 @@ pub struct Obstacle {
 }
 
 /// Refuses a policy whose requests can never be approved (422).
-pub async fn check(store: &Store, workspace: WorkspaceId, credential: CredentialId, policy: &Policy) -> Result<()> {
+pub async fn check(
+    store: &Store,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    policy: &Policy,
+) -> Result<()> {
     match obstacles(store, workspace, credential, policy).await?.into_iter().next() {
         Some(Obstacle { field, detail }) => Err(Error::field(field, detail)),
         None => Ok(()),
@@ -42,7 +47,9 @@ pub async fn obstacles(
     let mut found: Vec<Obstacle> = unknown
         .map(|email| Obstacle {
             field: "allowed_approvers",
-            detail: format!("no one here has the address {email}; add the person first, or correct the address"),
+            detail: format!(
+                "no one here has the address {email}; add the person first, or correct the address"
+            ),
         })
         .collect();
     let able = ApproverCount::load(store, workspace, credential, policy).await?.all;
@@ -74,7 +81,9 @@ fn too_few(policy: &Policy, able: u32) -> Obstacle {
     };
     Obstacle {
         field: "min_approvals",
-        detail: format!("{needed} people must approve, but {people}{among} may; {lower}, or add people who may approve"),
+        detail: format!(
+            "{needed} people must approve, but {people}{among} may; {lower}, or add people who may approve"
+        ),
     }
 }
 

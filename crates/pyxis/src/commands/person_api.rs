@@ -133,7 +133,9 @@ impl PersonApi {
                 anyhow!("this request needs a passkey; open {page}")
             }
             (_, Some("already_decided")) => match problem["state"].as_str() {
-                Some("pending") => anyhow!("you have already approved this request; it waits for other approvers"),
+                Some("pending") => {
+                    anyhow!("you have already approved this request; it waits for other approvers")
+                }
                 Some("expired") => anyhow!("the request expired before it was decided; nothing was sent"),
                 Some(state) => anyhow!("the request is already {state}"),
                 None => anyhow!("the request is already decided"),

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::admin::approver_count::ApproverCount;
-use pyxis_gateway::admin::policies::ExplainedRequest;
 use pyxis_gateway::admin::policies;
+use pyxis_gateway::admin::policies::ExplainedRequest;
 use pyxis_store::credentials::CredentialRow;
 use serde_json::json;
 

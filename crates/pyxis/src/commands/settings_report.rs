@@ -41,10 +41,9 @@ fn check(as_json: bool, flags: &Flags) -> ExitCode {
     };
     let doubts = warnings(flags, &ProcessEnv);
     if as_json {
-        let problem = |found: &SettingProblem| json!({ "variables": found.variables, "message": found.message });
-        let doubt = |found: &crate::config::warnings::SettingWarning| {
-            json!({ "place": found.place, "message": found.message, "fix": found.fix })
-        };
+        let problem =
+            |found: &SettingProblem| json!({ "variables": found.variables, "message": found.message });
+        let doubt = |found: &crate::config::warnings::SettingWarning| json!({ "place": found.place, "message": found.message, "fix": found.fix });
         out::json(&json!({
             "ok": found.is_empty(),
             "problems": found.iter().map(problem).collect::<Vec<_>>(),

@@ -51,7 +51,8 @@ pub(super) async fn run(global: &Global, options: &PersonOptions) -> Result<Exit
     status["ready"] = is_ready.into();
     if readiness.is_ok() {
         let described = get(&client, &format!("{url}/openapi.json")).await;
-        status["version"] = described.map(|(_, document)| document["info"]["version"].clone()).unwrap_or_default();
+        status["version"] =
+            described.map(|(_, document)| document["info"]["version"].clone()).unwrap_or_default();
         status["pending"] = pending(&config, options).await;
     }
     status["last_backup"] = last_backup(&config);
@@ -104,18 +105,28 @@ fn print(as_json: bool, status: &Value) {
         out::line(format_args!("reachable    no: {}", text("reason").unwrap_or_default()));
     } else {
         out::line(format_args!("version      {}", text("version").unwrap_or_else(|| "unknown".to_owned())));
-        let ready = if status["ready"] == true { "yes".to_owned() } else { format!("no: {}", text("status").unwrap_or_default()) };
+        let ready = if status["ready"] == true {
+            "yes".to_owned()
+        } else {
+            format!("no: {}", text("status").unwrap_or_default())
+        };
         out::line(format_args!("ready        {ready}"));
         for part in ["database", "audit", "resolver"] {
             out::line(format_args!("{part:<12} {}", text(part).unwrap_or_else(|| "unknown".to_owned())));
         }
         let pending = status["pending"].as_u64().map(|count| count.to_string());
-        out::line(format_args!("pending      {}", pending.as_deref().unwrap_or("unknown: `pyxis login` with your access token shows it")));
+        out::line(format_args!(
+            "pending      {}",
+            pending.as_deref().unwrap_or("unknown: `pyxis login` with your access token shows it")
+        ));
     }
     let backup = text("last_backup").map(|at| {
         let made = pyxis_core::clock::UnixMillis::parse_rfc3339(&at);
         let age = made.map(|made| SystemClock.now().since(made).as_secs() / 3600);
         age.map_or_else(|| at.clone(), |hours| format!("{at} ({} ago)", out::count_noun(hours, "hour")))
     });
-    out::line(format_args!("last backup  {}", backup.as_deref().unwrap_or("unknown: no PX_BACKUP_DIR with a backup here")));
+    out::line(format_args!(
+        "last backup  {}",
+        backup.as_deref().unwrap_or("unknown: no PX_BACKUP_DIR with a backup here")
+    ));
 }

@@ -32,7 +32,8 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
         WebhookCommand::Enable { id } => set_enabled(global, &app, &actor, &id, true).await?,
         WebhookCommand::Disable { id } => set_enabled(global, &app, &actor, &id, false).await?,
         WebhookCommand::Remove { id, confirmation } => {
-            let endpoint = id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?;
+            let endpoint =
+                id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?;
             confirm(confirmation, &format!("remove the endpoint {id} and its deliveries"))?;
             webhooks::remove(&state.audited, &actor, endpoint).await?;
             if global.json {

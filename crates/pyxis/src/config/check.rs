@@ -74,7 +74,10 @@ impl<E: Env> SettingSources<'_, E> {
     pub(super) fn is_set(&self, key: &str) -> bool {
         let name = keys::env_name(key);
         let in_file = warnings::is_secret(key) && self.env.var(&format!("{name}_FILE")).is_some();
-        in_file || self.flags.contains_key(key) || self.env.var(&name).is_some() || self.file.contains_key(key)
+        in_file
+            || self.flags.contains_key(key)
+            || self.env.var(&name).is_some()
+            || self.file.contains_key(key)
     }
 }
 
@@ -134,14 +137,8 @@ mod tests {
         );
         let mut found: Vec<String> = found.into_iter().flatten().collect();
         found.sort_unstable();
-        let expected = [
-            OTLP,
-            "PX_APPROVAL_TIMEOUT_SECS",
-            "PX_BASE_URL",
-            "PX_DATABASE_URL",
-            "PX_LISTEN",
-            "PX_LOG_JSON",
-        ];
+        let expected =
+            [OTLP, "PX_APPROVAL_TIMEOUT_SECS", "PX_BASE_URL", "PX_DATABASE_URL", "PX_LISTEN", "PX_LOG_JSON"];
         assert_eq!(found, expected);
     }
 

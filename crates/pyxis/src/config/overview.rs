@@ -59,7 +59,9 @@ fn effective(
         };
     };
     let value = match written {
-        Some(text) if is_database => text.parse().map_or_else(|_| "set".to_owned(), |url: DatabaseUrl| format!("{url:?}")),
+        Some(text) if is_database => {
+            text.parse().map_or_else(|_| "set".to_owned(), |url: DatabaseUrl| format!("{url:?}"))
+        }
         Some(text) if !is_secret => public(name, &text),
         _ => "set".to_owned(),
     };

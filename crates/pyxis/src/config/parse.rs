@@ -260,12 +260,15 @@ mod tests {
 
     #[test]
     fn an_address_without_a_port_is_answered_with_the_port_that_is_meant() {
-        let told = |text: &str| listen(text, "PX_LISTEN / --listen", "127.0.0.1:8700").unwrap_err().to_string();
+        let told =
+            |text: &str| listen(text, "PX_LISTEN / --listen", "127.0.0.1:8700").unwrap_err().to_string();
         assert_eq!(told("0.0.0.0"), "PX_LISTEN / --listen is 0.0.0.0, without a port; write 0.0.0.0:8700");
         assert!(told("::").ends_with("write [::]:8700") && told("[::1]").ends_with("write [::1]:8700"));
         assert!(told("8700").ends_with("without an address; write 127.0.0.1:8700"));
         assert!(told(":9000").ends_with("write 127.0.0.1:9000"));
-        assert!(told("everywhere").ends_with("not an address and port; write a value such as 127.0.0.1:8700"));
+        assert!(
+            told("everywhere").ends_with("not an address and port; write a value such as 127.0.0.1:8700")
+        );
         assert_eq!(listen(" 10.0.0.1:80 ", "PX_LISTEN", "").unwrap().port(), 80);
         let metrics = metrics_listen("0.0.0.0", true).unwrap_err().to_string();
         assert!(metrics.ends_with("write 0.0.0.0:8701, or off"), "{metrics}");

@@ -149,7 +149,10 @@ pub(super) fn grant(request: &Value, seconds: u64, agent_only: bool, max_uses: O
     let coverage = &request["grant_coverage"];
     let covered = match (coverage["covered"].as_u64(), coverage["looked_at"].as_u64()) {
         (Some(covered), Some(looked)) => {
-            format!("\n            It would have covered {covered} of the last {}.", out::count_noun(looked, "request"))
+            format!(
+                "\n            It would have covered {covered} of the last {}.",
+                out::count_noun(looked, "request")
+            )
         }
         _ => String::new(),
     };

@@ -44,7 +44,9 @@ pub(super) async fn run(
         out::notice(difference(&before_text, &text(&after)?, base == 0));
         confirm(confirmation, &format!("store this policy of {name}"))?;
         match policies::put_over(state, actor, name, &after, base).await {
-            Err(Error::Conflict(_)) => Err(anyhow!("the policy of {name} has changed meanwhile; edit it again")),
+            Err(Error::Conflict(_)) => {
+                Err(anyhow!("the policy of {name} has changed meanwhile; edit it again"))
+            }
             done => Ok(done?),
         }
     };
@@ -85,8 +87,11 @@ struct Draft {
 impl Draft {
     fn new(data_dir: &Path, credential: &CredentialRow, text: &str) -> Result<Self> {
         app::make_dir(data_dir)?;
-        let path = std::path::absolute(data_dir)?
-            .join(format!("policy-{}-{}.json", credential.name, std::process::id()));
+        let path = std::path::absolute(data_dir)?.join(format!(
+            "policy-{}-{}.json",
+            credential.name,
+            std::process::id()
+        ));
         let create = || -> Result<()> {
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
             Ok(file.write_all(text.as_bytes())?)
@@ -100,7 +105,9 @@ impl Draft {
         let chosen = ["VISUAL", "EDITOR"].into_iter().find_map(|name| ProcessEnv.var(name));
         let Some(editor) = chosen else {
             self.remove();
-            bail!("no editor: set EDITOR, for example EDITOR=nano, or use `pyxis policy show` and `pyxis policy set`");
+            bail!(
+                "no editor: set EDITOR, for example EDITOR=nano, or use `pyxis policy show` and `pyxis policy set`"
+            );
         };
         // The variable may have arguments, as `code --wait` has.
         let mut command = Command::new("sh");
@@ -115,7 +122,8 @@ impl Draft {
 
     fn policy(&self) -> Result<Policy> {
         let read = || -> Result<Policy> {
-            let text = fs::read(&self.path).with_context(|| format!("cannot read {}", self.path.display()))?;
+            let text =
+                fs::read(&self.path).with_context(|| format!("cannot read {}", self.path.display()))?;
             Ok(Policy::from_json(&text).map_err(policies::invalid)?)
         };
         read().map_err(|error| self.kept(error))
@@ -141,7 +149,10 @@ mod tests {
         let before = text(&starting_point()).unwrap();
         let after = text(&Policy { min_approvals: 2, ..starting_point() }).unwrap();
         let shown = difference(&before, &after, false);
-        assert!(shown.contains("-  \"min_approvals\": 1,") && shown.contains("+  \"min_approvals\": 2,"), "{shown}");
+        assert!(
+            shown.contains("-  \"min_approvals\": 1,") && shown.contains("+  \"min_approvals\": 2,"),
+            "{shown}"
+        );
         assert!(!shown.contains("deny_urls"), "{shown}");
         let whole = difference(&before, &after, true);
         assert!(whole.contains("+  \"deny_urls\": []") && !whole.contains("\n-"), "{whole}");

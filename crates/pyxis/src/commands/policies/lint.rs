@@ -77,7 +77,8 @@ async fn examine(app: &App, row: &CredentialRow, policy: &Policy) -> Result<Vec<
     let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
     // Hosts that cannot be read are refused elsewhere.
     let hosts = AllowedHosts::parse(&hosts).unwrap_or_default();
-    let problem = |field: &str, detail: String| json!({ "credential": row.name, "field": field, "detail": detail });
+    let problem =
+        |field: &str, detail: String| json!({ "credential": row.name, "field": field, "detail": detail });
     let unsatisfiable = obstacles.into_iter().map(|obstacle| problem(obstacle.field, obstacle.detail));
     let idle = idle_rules(policy, &hosts).into_iter().map(|rule| problem(rule.field, rule.detail));
     Ok(unsatisfiable.chain(idle).collect())

@@ -46,7 +46,8 @@ async fn every_problem_of_the_settings_is_named_at_once() {
     let mut command = app.command(&["config", "check", "--json"]);
     command.env("PX_EGRESS_CA_FILE", "/missing.pem").env("PX_BACKUP_DIR", "/missing");
     let checked = run(command).await.expect(1).json();
-    let variables: Vec<_> = checked["problems"].as_array().unwrap().iter().map(|one| &one["variables"][0]).collect();
+    let variables: Vec<_> =
+        checked["problems"].as_array().unwrap().iter().map(|one| &one["variables"][0]).collect();
     assert_eq!(variables, ["PX_BACKUP_DIR", "PX_EGRESS_CA_FILE"], "{checked}");
     let right = app.cli(&["config", "check"]).await.expect(0);
     assert!(right.stdout.contains("ok    a server can start"), "{right:?}");

@@ -16,7 +16,7 @@ async fn a_removal_without_a_terminal_is_refused_and_says_what_to_add() {
         let refused = site.app.cli(&arguments).await.expect(1);
         assert!(refused.stderr.contains(told) && refused.stderr.contains("add --yes"), "{refused:?}");
     }
-    let list = |noun: &'static str| site.app.cli_json(&[noun, "list"]);
+    let list = async |noun: &str| site.app.cli_json(&[noun, "list"]).await;
     assert_eq!(list("agent").await[0]["name"], "default-agent");
     site.app.cli(&["credential", "remove", "api", "--yes"]).await.expect(0);
     assert_eq!(list("credential").await, json!([]));

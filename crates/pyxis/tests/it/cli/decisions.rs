@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::support::app::{Ran, run};
-use crate::support::{Person, Setup, Site};
+use crate::support::{Person, Site};
 
 /// An access token of a person that may decide.
 async fn token(person: &Person) -> String {
@@ -93,7 +93,8 @@ async fn a_grant_opens_with_an_approval_for_as_long_as_was_said() {
     let short = person(&site, &token, &["approve", &txn, "--yes", "--grant", "1m"]).await.expect(1);
     assert!(short.stderr.contains("grant_seconds"), "{short:?}");
     person(&site, &token, &["approve", &txn, "--yes", "--grant", "soon"]).await.expect(2);
-    let done = person(&site, &token, &["approve", &txn, "--yes", "--grant", "30m", "--agent-only"]).await.expect(0);
+    let done =
+        person(&site, &token, &["approve", &txn, "--yes", "--grant", "30m", "--agent-only"]).await.expect(0);
     assert!(done.stderr.contains("of default-agent to") && done.stderr.contains("for 30m"), "{done:?}");
     assert!(done.stdout.contains("grant "), "{done:?}");
     site.agent.outcome(&txn).await;
@@ -159,7 +160,10 @@ async fn a_login_with_an_access_token_is_saved_next_to_that_of_an_agent() {
     let mut other = site.app.command(&["inbox", "--url", "http://localhost:1"]);
     other.env("HOME", &home);
     let other = run(other).await.expect(1);
-    assert!(other.stderr.contains("the saved login is for"), "a token goes to its own server only: {other:?}");
+    assert!(
+        other.stderr.contains("the saved login is for"),
+        "a token goes to its own server only: {other:?}"
+    );
 }
 
 #[tokio::test]

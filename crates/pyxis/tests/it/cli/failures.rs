@@ -56,12 +56,18 @@ async fn a_credential_that_is_nearly_named_is_answered_with_the_right_name() {
 async fn one_agent_and_one_credential_are_shown_without_key_and_secret() {
     let site = Site::new().await;
     let shown = site.app.cli(&["credential", "show", "api", "--json"]).await.expect(0);
-    assert!(!shown.stdout.contains(crate::support::SECRET) && !shown.stdout.contains("sk-canary"), "{shown:?}");
+    assert!(
+        !shown.stdout.contains(crate::support::SECRET) && !shown.stdout.contains("sk-canary"),
+        "{shown:?}"
+    );
     let shown = shown.json();
     assert_eq!((&shown["name"], &shown["has_secret"]), (&json!("api"), &json!(true)));
     assert_eq!((&shown["auth"]["kind"], &shown["policy_version"]), (&json!("bearer"), &json!(null)));
     let text = site.app.cli(&["credential", "show", "api"]).await.expect(0);
-    assert!(text.stdout.lines().any(|line| line.split_whitespace().eq(["has", "secret", "true"])), "{text:?}");
+    assert!(
+        text.stdout.lines().any(|line| line.split_whitespace().eq(["has", "secret", "true"])),
+        "{text:?}"
+    );
     let shown = site.app.cli(&["agent", "show", "default-agent", "--json"]).await.expect(0);
     assert!(!shown.stdout.contains(&site.agent.key), "{shown:?}");
     assert_eq!(shown.json()["credentials"], "all");

@@ -32,7 +32,11 @@ async fn the_configured_address_comes_first_and_without_a_server_the_default_one
     app.kill().await;
     let default = link(&app).await;
     assert!(default.as_str().unwrap().starts_with("http://localhost:8700/link/"), "{default}");
-    assert_eq!(std::fs::read_dir(app.data().join("servers")).unwrap().count(), 0, "what a killed server leaves");
+    assert_eq!(
+        std::fs::read_dir(app.data().join("servers")).unwrap().count(),
+        0,
+        "what a killed server leaves"
+    );
 }
 
 #[tokio::test]

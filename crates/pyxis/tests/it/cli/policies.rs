@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::app::{Ran, run};
 use crate::support::Site;
+use crate::support::app::{Ran, run};
 
 /// Edits the policy of `api` with a shell command as the editor, which gets the file as `$1`.
 async fn edit(site: &Site, editor: &str, more: &[&str]) -> Ran {
@@ -26,10 +26,16 @@ fn drafts(site: &Site) -> usize {
 async fn a_policy_is_edited_shown_as_a_difference_and_stored_with_consent() {
     let site = Site::new().await;
     let first = edit(&site, "true", &["--yes"]).await.expect(0);
-    assert!(first.stdout.contains("version 1") && first.stderr.contains("+  \"auto_approve_methods\""), "{first:?}");
+    assert!(
+        first.stdout.contains("version 1") && first.stderr.contains("+  \"auto_approve_methods\""),
+        "{first:?}"
+    );
     let change = "sed -i 's/\"require_reason\": false/\"require_reason\": true/' \"$1\"";
     let asked = edit(&site, change, &[]).await.expect(1);
-    assert!(asked.stderr.contains("-  \"require_reason\": false") && asked.stderr.contains("add --yes"), "{asked:?}");
+    assert!(
+        asked.stderr.contains("-  \"require_reason\": false") && asked.stderr.contains("add --yes"),
+        "{asked:?}"
+    );
     let show = || site.app.cli_json(&["policy", "show", "api"]);
     assert_eq!(show().await["require_reason"], false);
     edit(&site, change, &["--yes"]).await.expect(0);
@@ -91,7 +97,8 @@ async fn a_policy_that_no_one_can_satisfy_is_refused_by_command_and_api_alike() 
         assert_eq!(answer.problem(422, "invalid_field")["field"], field);
     }
     site.app.admin("ada@people.example").await;
-    site.policy(&json!({"min_approvals": 2, "allowed_approvers": ["ADA@people.example", "owner@localhost"]})).await;
+    site.policy(&json!({"min_approvals": 2, "allowed_approvers": ["ADA@people.example", "owner@localhost"]}))
+        .await;
 }
 
 #[tokio::test]
@@ -108,10 +115,13 @@ async fn lint_names_policies_that_cannot_be_satisfied_and_rules_without_effect()
     site.policy(&policy).await;
     site.app.cli(&["user", "disable", "ada@people.example"]).await.expect(0);
     let found = site.app.cli(&["policy", "lint", "--json"]).await.expect(1).json();
-    let told: Vec<Value> = found["problems"].as_array().unwrap().iter().map(|one| one["detail"].clone()).collect();
+    let told: Vec<Value> =
+        found["problems"].as_array().unwrap().iter().map(|one| one["detail"].clone()).collect();
     assert_eq!((found["checked"].as_u64(), told.len()), (Some(1), 3), "{found}");
     let told = Value::from(told).to_string();
-    for part in ["only 1 person may", "api.exmaple.com/v1 never matches", "deny_urls has /admin, which comes first"] {
+    for part in
+        ["only 1 person may", "api.exmaple.com/v1 never matches", "deny_urls has /admin, which comes first"]
+    {
         assert!(told.contains(part), "{part}: {told}");
     }
     fs::write(site.app.directory().join("draft.json"), r#"{"deny_urls": ["/x"]}"#).unwrap();
