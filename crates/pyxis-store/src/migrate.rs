@@ -96,6 +96,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(45, "0045_change", Additive),
     migration!(46, "0046_block_handover", Additive),
     migration!(47, "0047_score_reviews", Additive),
+    migration!(52, "0052_receipts", Additive),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.
