@@ -170,6 +170,7 @@ audit_events! {
             "PostgreSQL is on another timeline, because a standby was promoted. `pyxis audit in-flight` lists what was open.";
         SettingsChanged = "settings.changed", "Settings changed", "Settings of the workspace changed.";
         WorkspaceCreated = "workspace.created", "Workspace added", "A workspace was added.";
+        ReceiptKeyRotated = "receipt_key.rotated", "Receipt key replaced", "A new key signs receipts.";
         AuditLossAccepted = "audit.loss_accepted", "Loss of records accepted",
             "A server was started with `--accept-lost-database`, without records that a signed head names.";
     }

@@ -30,6 +30,7 @@ pub mod hex;
 pub mod hosts;
 pub mod id;
 pub mod mcp_tool;
+pub mod merkle_log;
 pub mod metric;
 pub mod nearest;
 pub mod pattern;

@@ -3,6 +3,7 @@
 pub(crate) mod kinds;
 pub(crate) mod lost_answer;
 mod quotas;
+pub(crate) mod receipt_wait;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -23,6 +24,7 @@ use pyxis_store::StoreError;
 use pyxis_store::approvals::NoRoom;
 
 use crate::error::lost_answer::LostAnswer;
+pub use crate::error::receipt_wait::ReceiptWait;
 pub use pyxis_core::BoxError;
 
 /// Any failure of the proxy and its admin interface. Each variant is something that the caller can act on.
@@ -191,6 +193,9 @@ pub enum Error {
     /// An approved call that is no longer allowed.
     #[error("no longer allowed: {0}")]
     NoLongerAllowed(&'static str),
+    /// The receipt cannot be issued yet.
+    #[error("no receipt yet: {0}")]
+    ReceiptNotReady(ReceiptWait),
     /// Writing to the store or the audit log failed.
     #[error("unavailable")]
     Unavailable(#[source] StoreError),
@@ -435,6 +440,7 @@ impl From<&Error> for Problem {
             Error::TokenEndpoint(_) => Self::from_kind(kinds::TOKEN_ERROR, said()),
             Error::OutcomeUnknown(lost) => outcome_unknown(*lost),
             Error::NoLongerAllowed(_) => Self::from_kind(kinds::NO_LONGER_ALLOWED, said()),
+            Error::ReceiptNotReady(wait) => receipt_not_ready(*wait),
             Error::Unavailable(_) => Self::from_kind(common::UNAVAILABLE,
                 "the database is unavailable, so nothing was sent",
             )
@@ -492,6 +498,18 @@ fn outcome_unknown(lost: LostAnswer) -> Problem {
         "agent_action",
         "the request may have been executed: check at the target before you send it again",
     )
+}
+
+fn receipt_not_ready(wait: ReceiptWait) -> Problem {
+    let kind = match wait {
+        ReceiptWait::Pending | ReceiptWait::Sending | ReceiptWait::SocketOpen => kinds::RECEIPT_NOT_READY,
+        ReceiptWait::Preparing { .. } => kinds::RECEIPT_BEING_PREPARED,
+    };
+    let problem = Problem::from_kind(kind, wait.to_string());
+    match wait.retry_after() {
+        Some(seconds) => problem.with_header(RETRY_AFTER, seconds.into()),
+        None => problem,
+    }
 }
 
 fn rate_limited(limit: u32, reset: Duration) -> Problem {

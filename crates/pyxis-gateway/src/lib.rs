@@ -16,6 +16,7 @@ pub mod forwarding;
 mod identity;
 pub mod notifications;
 mod problems;
+pub mod receipts;
 mod requests;
 mod runtime;
 mod values;
@@ -29,7 +30,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::routes;
 
 pub use config::{ChatSettings, Config};
-pub use error::{BoxError, Error, Result};
+pub use error::{BoxError, Error, ReceiptWait, Result};
 pub use forwarding::agent_tools;
 pub use forwarding::entry_points;
 pub use forwarding::forward::base_url_proxy;
@@ -74,6 +75,7 @@ fn describe_routes() -> DescribedRouter<State> {
         .routes_with(routes!(endpoints::post_forward), |router| router.fallback(endpoints::post_forward))
         .routes_with(routes!(endpoints::post_sign), |router| router.fallback(endpoints::post_sign))
         .routes(routes!(approvals::agent_response::poll, approvals::agent_response::withdraw))
+        .routes(routes!(admin::api::receipts::of_agent))
         .routes(routes!(forwarding::agent_api::services))
         .routes(routes!(forwarding::agent_api::instructions))
         .merge(admin::api::router())

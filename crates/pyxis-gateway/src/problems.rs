@@ -87,6 +87,13 @@ pyxis_http::problem_responses! {
     EndpointDisabled = [common::CONFLICT];
     /// Email address and password match several workspaces; use different passwords.
     SeveralWorkspaces = [common::CONFLICT];
+    /// The request is not decided, is being sent, or its WebSocket is open. `Retry-After` says when to ask again, unless
+    /// that depends on people.
+    ReceiptNotReady = [kinds::RECEIPT_NOT_READY];
+    /// Earlier audit records are being hashed, which the first receipt of a large audit trail needs.
+    ReceiptBeingPrepared = [kinds::RECEIPT_BEING_PREPARED, common::UNAVAILABLE] with retry_after;
+    /// Someone else rotated the key at the same time.
+    KeyJustRotated = [common::CONFLICT];
     /// The transaction is decided or expired, or this person has already voted.
     AlreadyDecided = [kinds::ALREADY_DECIDED];
     /// The transaction is decided or expired, or this person has already voted. Or the request was edited after the

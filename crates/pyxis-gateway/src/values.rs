@@ -20,6 +20,8 @@ pyxis_http::value_schemas! {
     /// `refuse`: `/forward` would respond with 4xx, for example because the host is not allowed.
     pub(crate) ExplainedDecision = text_enum(["auto_approve", "require_approval", "deny", "refuse"]);
     pub(crate) ToolModeName = text_enum(ToolMode::ALL.iter().map(|mode| mode.as_str()));
+    /// `active`: signs. `retired`: no longer signs, and stays published. `withdrawn`: compromised, and not published.
+    pub(crate) ReceiptKeyStatus = text_enum(["active", "retired", "withdrawn"]);
     pub(crate) VoteVerdict = text_enum(["approve", "deny"]);
     pub(crate) BodyEncoding = text_enum(["utf-8", "base64"]);
     pub(crate) DeliveryState = text_enum(DeliveryStatus::ALL.iter().map(|status| status.as_str()));

@@ -11,5 +11,6 @@ pub mod keys;
 pub mod oauth1;
 pub mod payload;
 mod percent;
+pub mod receipt;
 pub mod recovery;
 pub mod sigv4;

@@ -7,9 +7,11 @@ mod append;
 mod appender;
 mod change;
 mod checkpoint;
+mod disclosure;
 mod ordered;
 mod recorded_event;
 mod search;
+mod tree;
 mod verify;
 
 use std::borrow::Cow;
@@ -30,17 +32,22 @@ pub use append::append_in;
 pub use appender::Appender;
 pub use change::{AuditedStore, Change};
 pub use checkpoint::{Checkpoint, CheckpointError, HeadMatch, checkpoint, find_head, newest};
+pub use disclosure::Disclosure;
 pub use ordered::AuditColumn;
 pub use recorded_event::RecordedEvent;
 pub use search::{
-    AuditEntry, AuditFilter, Tally, decisions_over_time, entries, head_seq, recent_forwards,
-    requests_over_time, search, sent_without_outcome, stream,
+    AuditEntry, AuditFilter, Tally, decisions_over_time, entries, head_seq, of_transaction, outcome_of,
+    recent_forwards, requests_over_time, search, sent_without_outcome, stream,
+};
+pub use tree::{
+    ProvenRecord, TreeEnd, TreeError, TreeHead, TreeProgress, end_after, extend_tree, prove,
 };
 pub use verify::{ChainVerdict, Damage, DamageKind, verify};
 
 /// Length of HMAC-SHA256, in bytes.
 pub(crate) const MAC_BYTES: usize = 32;
-pub(crate) type ChainMac = [u8; MAC_BYTES];
+/// MAC of a record.
+pub type ChainMac = [u8; MAC_BYTES];
 
 /// A record to append.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -104,6 +104,7 @@ pub const TABLES: &[&str] = &[
     "proof_statements",
     "attestation_keys",
     "score_keys",
+    "receipt_keys",
     "stamp_keys",
     "own_stamps",
     "listed_addresses",
@@ -117,6 +118,7 @@ pub const TABLES: &[&str] = &[
     "audit_records",
     "audit_head",
     "audit_checkpoints",
+    "audit_tiles",
 ];
 
 /// Tables with engine-generated ids. After a restore the sequence continues after the highest id.

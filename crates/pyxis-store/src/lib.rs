@@ -69,6 +69,7 @@ pub mod proof_log;
 pub mod proofs;
 pub mod publishable_keys;
 pub mod push;
+pub mod receipt_keys;
 pub mod revocations;
 pub mod score_history;
 pub mod score_jobs;

@@ -97,6 +97,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(46, "0046_block_handover", Additive),
     migration!(47, "0047_score_reviews", Additive),
     migration!(48, "0048_edited_requests", Additive),
+    migration!(49, "0049_receipts", Additive),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

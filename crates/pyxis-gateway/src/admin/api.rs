@@ -14,6 +14,7 @@ mod grants;
 mod mcp_tools;
 mod people;
 mod policies;
+pub(crate) mod receipts;
 mod session;
 mod settings;
 mod staged;
@@ -35,6 +36,10 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::deny))
         .routes(routes!(batch::decide))
+        .routes(routes!(receipts::of_person))
+        .routes(routes!(receipts::published_keys))
+        .routes(routes!(receipts::list_keys))
+        .routes(routes!(receipts::rotate_key))
         .routes(routes!(agents::list, agents::create))
         .routes(routes!(agents::show, agents::update, agents::remove))
         .routes(routes!(agents::rotate))

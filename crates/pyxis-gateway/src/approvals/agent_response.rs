@@ -430,6 +430,12 @@ pub async fn withdraw(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// The current row of the transaction, if this agent key created it.
+pub(crate) async fn current_row(state: &State, key: CallerKey, txn: &str) -> Result<ApprovalRow> {
+    let (_, row) = find(&state.store, &state.config_cache, key, txn).await?;
+    expire::expire_if_due(state, row).await
+}
+
 /// The transaction, if this agent key created it.
 async fn find(
     store: &Store,

@@ -44,5 +44,7 @@ pyxis_http::problem_kinds! {
     PASSKEY_REFUSED = (S::FORBIDDEN, "passkey_refused");
     OUTCOME_UNKNOWN_TIMEOUT = (S::GATEWAY_TIMEOUT, "outcome_unknown");
     OUTCOME_UNKNOWN = (S::BAD_GATEWAY, "outcome_unknown");
+    RECEIPT_NOT_READY = (S::CONFLICT, "receipt_not_ready");
+    RECEIPT_BEING_PREPARED = (S::SERVICE_UNAVAILABLE, "receipt_not_ready");
     RATE_LIMITED = (S::TOO_MANY_REQUESTS, "rate_limited");
 }

@@ -9,6 +9,7 @@ use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditKeys, AuditedStore};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::outbox::Outbox;
+use tokio::sync::Mutex;
 
 use crate::config::Config;
 use crate::runtime::anchor::Anchor;
@@ -95,6 +96,8 @@ pub struct Inner {
     pub(crate) chat_examinations: ChatExaminations,
     pub(crate) sockets: OpenSockets,
     pub(crate) held_bodies: HeldBodies,
+    /// Held by the one request that hashes audit records for a receipt.
+    pub(crate) receipt_slot: Mutex<()>,
     meters: OnceLock<MetricsRecorder>,
 }
 
@@ -130,6 +133,7 @@ impl State {
             anchor: Anchor::default(),
             in_flight: InFlight::default(),
             chat_examinations: ChatExaminations::default(),
+            receipt_slot: Mutex::new(()),
             meters: OnceLock::new(),
         }))
     }

@@ -6,7 +6,7 @@
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{NodeId, WorkspaceId};
+use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
 
 use super::ordered::AuditColumn;
 use super::{AuditRow, audit_columns, read_rest};
@@ -216,6 +216,31 @@ pub async fn stream(
         .append(" ORDER BY r.seq")
         .limit(limit);
     executor.all(query).await
+}
+
+/// Records that name an approval request, oldest first.
+pub async fn of_transaction(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    limit: u32,
+) -> Result<Vec<AuditRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        audit_columns!("r"),
+        " FROM audit_records r WHERE r.txn_id = $1 AND r.workspace_id = $2 ORDER BY r.seq"
+    ));
+    executor.all(query.bind(txn).bind(workspace).limit(limit)).await
+}
+
+/// The outcome of the request that is recorded as `seq`.
+pub async fn outcome_of(executor: impl Executor, seq: i64) -> Result<Option<AuditRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        audit_columns!("r"),
+        " FROM audit_records r WHERE r.ref_seq = $1 AND r.kind = 'outcome' ORDER BY r.seq"
+    ));
+    executor.optional(query.bind(seq).limit(1)).await
 }
 
 /// Number of the newest record, 0 without any.

@@ -1,0 +1,94 @@
+//! Content of a receipt, from the transaction's row and its audit records.
+
+use pyxis_core::hex;
+use pyxis_signing::receipt::{
+    Agent, AuditHead, AuditProof, Credential, Outcome, ProvenPlace, ReceiptClaims, RecordedFacts, RequestFacts,
+    ResponseDigest, VERSION, WorkspaceName,
+};
+use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::audit::TreeHead;
+use pyxis_store::workspaces;
+use sha2::{Digest, Sha256};
+
+use super::keys;
+use crate::approvals::agent_response;
+use crate::error::{Error, Result};
+use crate::runtime::state::State;
+
+pub(super) async fn build(
+    state: &State,
+    row: &ApprovalRow,
+    facts: RecordedFacts,
+    places: Vec<ProvenPlace>,
+    head: &TreeHead,
+) -> Result<ReceiptClaims> {
+    let workspace = workspaces::find(&state.store, row.workspace_id).await?;
+    let workspace = workspace.ok_or(Error::not_found("workspace"))?;
+    let response = response_digest(state, row).await?;
+    let claims = ReceiptClaims {
+        ver: VERSION,
+        iss: state.config.base_url.clone(),
+        iat: state.now().0.div_euclid(1000),
+        sub: row.txn_id.to_string(),
+        workspace: WorkspaceName { id: workspace.id.to_string(), name: workspace.name },
+        agent: Agent { id: row.agent_id.to_string(), name: facts.agent_name.clone() },
+        credential: Credential {
+            id: row.credential_id.to_string(),
+            name: row.credential_name.clone(),
+            version: row.credential_version,
+        },
+        request: request(row, &facts),
+        audit: AuditProof { records: places, head: audit_head(state, head) },
+        outcome: Outcome { response, ..facts.outcome.clone() },
+        decision: facts.decision.clone(),
+        votes: facts.votes.clone(),
+        grant: facts.grant.clone(),
+        sent: facts.sent.clone(),
+    };
+    match facts.difference(&claims) {
+        None => Ok(claims),
+        Some(claim) => {
+            Err(Error::Internal(format!("the transaction and its audit records differ in {claim}").into()))
+        }
+    }
+}
+
+fn request(row: &ApprovalRow, facts: &RecordedFacts) -> RequestFacts {
+    RequestFacts {
+        kind: row.kind.as_str().to_owned(),
+        method: row.method.clone(),
+        host: facts.host.clone().unwrap_or_default(),
+        target: facts.target.clone(),
+        digest: row.digest.clone(),
+        body_bytes: row.body_bytes,
+        rule: facts.rule.clone(),
+        at: facts.requested_at.clone(),
+        expires_at: row.expires_at.to_rfc3339(),
+        min_approvals: row.min_approvals,
+        passkey_required: row.passkey_required,
+    }
+}
+
+/// Digest of the stored response. What is stored after a failure is not one.
+async fn response_digest(state: &State, row: &ApprovalRow) -> Result<Option<ResponseDigest>> {
+    if row.error.is_some() {
+        return Ok(None);
+    }
+    let stored = agent_response::open(&state.store, &state.keyring, row).await?;
+    Ok(stored.map(|stored| ResponseDigest {
+        body_sha256: hex::encode(&Sha256::digest(&stored.body)),
+        body_bytes: stored.body.len() as u64,
+        truncated: stored.truncated,
+    }))
+}
+
+fn audit_head(state: &State, head: &TreeHead) -> AuditHead {
+    AuditHead {
+        size: head.end.seq.unsigned_abs(),
+        root: hex::encode(&head.root),
+        mac: hex::encode(&head.end.mac),
+        signed_at: head.signed_at.0,
+        kid: keys::audit_key(state).kid().to_owned(),
+        signature: hex::encode(&head.signature),
+    }
+}

@@ -1,0 +1,257 @@
+//! Content of a receipt.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that a receipt says. Times are RFC 3339 in UTC, digests are SHA-256 in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptClaims {
+    /// Version of the format.
+    pub ver: u32,
+    /// Base URL of the installation.
+    pub iss: String,
+    /// Time of the signature, in seconds since 1970.
+    pub iat: i64,
+    /// Transaction id.
+    pub sub: String,
+    pub workspace: WorkspaceName,
+    pub agent: Agent,
+    pub credential: Credential,
+    pub request: RequestFacts,
+    pub decision: Decision,
+    /// In the order in which they were given.
+    pub votes: Vec<Vote>,
+    /// Grant that was opened with the approval.
+    pub grant: Option<Grant>,
+    /// Absent if nothing was sent.
+    pub sent: Option<Sending>,
+    pub outcome: Outcome,
+    pub audit: AuditProof,
+}
+
+/// Workspace of the agent, with its name at the time of the receipt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspaceName {
+    pub id: String,
+    pub name: String,
+}
+
+/// Requesting agent, with its name at the time of the request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    pub id: String,
+    pub name: String,
+}
+
+/// Stored credential, with its name and version at the time of the request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credential {
+    pub id: String,
+    pub name: String,
+    pub version: i64,
+}
+
+/// The request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestFacts {
+    /// `forward` or `sign`.
+    pub kind: String,
+    pub method: String,
+    pub host: String,
+    /// Host and path without the query, with secrets redacted.
+    pub target: Option<String>,
+    /// Digest over method, URL, headers, body, credential and agent.
+    pub digest: String,
+    pub body_bytes: i64,
+    /// Rule that required approval.
+    pub rule: Option<String>,
+    pub at: String,
+    /// End of the approval window.
+    pub expires_at: String,
+    /// Approvals required at the time of the request.
+    pub min_approvals: i64,
+    pub passkey_required: bool,
+}
+
+/// How the request was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiptVerdict {
+    Approved,
+    Denied,
+    /// No one decided in time.
+    Expired,
+    /// The agent withdrew the request.
+    Withdrawn,
+}
+
+impl std::fmt::Display for ReceiptVerdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        })
+    }
+}
+
+/// A person, by the name that the audit trail has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    pub id: String,
+    pub name: String,
+}
+
+/// The decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    pub verdict: ReceiptVerdict,
+    pub at: String,
+    /// Person whose vote decided. Absent if the request expired or was withdrawn.
+    pub by: Option<Person>,
+    /// Digest of the request that was decided.
+    pub digest: Option<String>,
+    /// Approvals that counted.
+    pub approvals: Option<i64>,
+    /// Approvals that were needed at the time of the decision.
+    pub min_approvals: Option<i64>,
+    /// Number of the audit record.
+    pub seq: i64,
+}
+
+/// A person's vote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vote {
+    pub by: Person,
+    /// `approve` or `deny`.
+    pub verdict: String,
+    pub at: String,
+    /// `session`, `token`, `passkey` or `chat`.
+    pub ceremony: String,
+    /// Place where the person voted, such as `dashboard`.
+    pub surface: Option<String>,
+    /// Name and id of the personal access token.
+    pub token: Option<String>,
+    pub passkey: Option<Passkey>,
+    pub chat: Option<VoteChat>,
+    /// Number of the audit record.
+    pub seq: i64,
+}
+
+/// Passkey that confirmed a vote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passkey {
+    pub id: String,
+    pub name: String,
+}
+
+/// Chat account that voted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VoteChat {
+    pub platform: String,
+    pub account: String,
+    pub label: String,
+}
+
+/// A grant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    pub id: String,
+    pub expires_at: Option<String>,
+    pub agent_only: Option<bool>,
+    pub max_uses: Option<i64>,
+    /// Number of the audit record.
+    pub seq: i64,
+}
+
+/// What was sent. The digest was compared with the stored request before sending.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sending {
+    pub digest: Option<String>,
+    pub at: String,
+    /// Number of the audit record.
+    pub seq: i64,
+}
+
+/// What became of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeStatus {
+    /// There was a response, or a signature.
+    Completed,
+    /// It was sent, and failed.
+    Failed,
+    /// It may have been executed.
+    Unknown,
+    NotSent,
+}
+
+impl std::fmt::Display for OutcomeStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+            Self::NotSent => "not sent",
+        })
+    }
+}
+
+/// The outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    pub status: OutcomeStatus,
+    pub at: Option<String>,
+    /// HTTP status of the target's response.
+    pub upstream_status: Option<i64>,
+    /// Error code.
+    pub error: Option<String>,
+    /// Absent once the response is deleted, and without one.
+    pub response: Option<ResponseDigest>,
+    /// Number of the audit record.
+    pub seq: Option<i64>,
+}
+
+/// The stored response, in which secrets are redacted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResponseDigest {
+    /// SHA-256 of the stored body.
+    pub body_sha256: String,
+    pub body_bytes: u64,
+    /// True if the stored body is only its beginning.
+    pub truncated: bool,
+}
+
+/// Audit records and their places in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditProof {
+    pub records: Vec<ProvenPlace>,
+    pub head: AuditHead,
+}
+
+/// A record: its members, shown or withheld, and its path to the root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProvenPlace {
+    pub seq: i64,
+    /// For each member its text, a JSON array of salt, name and value; or its SHA-256 if it is withheld.
+    pub members: Vec<String>,
+    /// Siblings from the leaf to the root, in hexadecimal.
+    pub path: Vec<String>,
+}
+
+/// Signed head of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditHead {
+    /// Number of records.
+    pub size: u64,
+    /// Root of the tree over them.
+    pub root: String,
+    /// MAC of the last record in the chain, which the server can compare.
+    pub mac: String,
+    /// Time of the signature, in milliseconds since 1970.
+    pub signed_at: i64,
+    /// `kid` of the key.
+    pub kid: String,
+    /// Ed25519 signature, in hexadecimal.
+    pub signature: String,
+}

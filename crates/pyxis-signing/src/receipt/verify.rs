@@ -1,0 +1,141 @@
+//! Verification of a receipt with nothing but the published keys.
+
+use pyxis_core::hex;
+use pyxis_core::merkle_log::{LogHash, head_message, root_from_path};
+
+use super::VERSION;
+use super::claims::{AuditHead, ReceiptClaims};
+use super::facts::{FactsError, RecordedFacts};
+use super::jws;
+use super::key_set::{KeyPurpose, KeySet};
+use super::record::DisclosedRecord;
+
+/// Reason why a receipt is not genuine.
+#[derive(Debug, thiserror::Error)]
+pub enum ReceiptError {
+    /// Not the form of a receipt.
+    #[error("this is not a receipt: {0}")]
+    Format(&'static str),
+    /// The content cannot be read.
+    #[error("the receipt has another content than this version of Pyxis reads: {0}")]
+    Content(String),
+    /// The key set lacks the key.
+    #[error(
+        "the key set has no key {kid} with the purpose {purpose}; save it again from /.well-known/pyxis-receipt-keys. \
+         A key that is no longer published is compromised: ask for the receipt again"
+    )]
+    UnknownKey {
+        /// Name of the key.
+        kid: String,
+        /// Purpose that it must have.
+        purpose: KeyPurpose,
+    },
+    /// The token's signature is wrong.
+    #[error("the signature is wrong: the receipt was changed, or another key made it")]
+    Signature,
+    /// The signature of the log's head is wrong.
+    #[error("the signature of the audit head is wrong")]
+    HeadSignature,
+    /// A record is not as it was.
+    #[error("audit record {seq}: {what}")]
+    Record {
+        /// Record number.
+        seq: i64,
+        /// The problem.
+        what: &'static str,
+    },
+    /// The records do not tell the whole story.
+    #[error("the audit records are incomplete: {0}")]
+    Facts(#[from] FactsError),
+    /// A claim contradicts the records.
+    #[error("{0} differs from what the audit records say")]
+    Contradiction(&'static str),
+}
+
+/// A receipt whose every part was verified.
+#[derive(Clone, Debug)]
+pub struct VerifiedReceipt {
+    /// Content.
+    pub claims: ReceiptClaims,
+    /// What was verified, one sentence a step.
+    pub steps: Vec<String>,
+}
+
+/// Verifies a receipt.
+pub fn verify(token: &str, keys: &KeySet) -> Result<VerifiedReceipt, ReceiptError> {
+    let parts = jws::split(token)?;
+    let unknown = |kid: &str, purpose| ReceiptError::UnknownKey { kid: kid.to_owned(), purpose };
+    let key = keys.find(&parts.kid, KeyPurpose::Receipt);
+    let key = key.ok_or_else(|| unknown(&parts.kid, KeyPurpose::Receipt))?;
+    if !key.verifies(parts.signed.as_bytes(), &parts.signature) {
+        return Err(ReceiptError::Signature);
+    }
+    let claims: ReceiptClaims =
+        serde_json::from_slice(&parts.payload).map_err(|error| ReceiptError::Content(error.to_string()))?;
+    if claims.ver != VERSION {
+        return Err(ReceiptError::Content(format!("it has version {}, not {VERSION}", claims.ver)));
+    }
+    let mut steps = vec![format!("signature by receipt key {}", parts.kid)];
+
+    let head = &claims.audit.head;
+    let head_key = keys.find(&head.kid, KeyPurpose::AuditHead);
+    let head_key = head_key.ok_or_else(|| unknown(&head.kid, KeyPurpose::AuditHead))?;
+    let root = hash(&head.root).ok_or(ReceiptError::HeadSignature)?;
+    let signed = signed_head(head, &root).ok_or(ReceiptError::HeadSignature)?;
+    if !head_key.verifies(&signed.0, &signed.1) {
+        return Err(ReceiptError::HeadSignature);
+    }
+    steps.push(format!("signature of the audit head over {} records", head.size));
+
+    let records = verify_records(&claims, &root)?;
+    let numbers: Vec<String> = records.iter().map(|record| record.columns.seq.to_string()).collect();
+    steps.push(format!("places of audit records {} in the log", numbers.join(", ")));
+
+    let facts = RecordedFacts::read(&records)?;
+    if let Some(claim) = facts.difference(&claims) {
+        return Err(ReceiptError::Contradiction(claim));
+    }
+    steps.push("request, decision, votes, sending and outcome, as the records say".to_owned());
+    Ok(VerifiedReceipt { claims, steps })
+}
+
+/// Message and signature of a head.
+fn signed_head(head: &AuditHead, root: &LogHash) -> Option<(Vec<u8>, [u8; 64])> {
+    let signature = hex::decode(&head.signature)?.try_into().ok()?;
+    Some((head_message(head.size, root, &hash(&head.mac)?, head.signed_at), signature))
+}
+
+/// Records in ascending order, each with a path to the root, all of this request.
+fn verify_records(claims: &ReceiptClaims, root: &LogHash) -> Result<Vec<DisclosedRecord>, ReceiptError> {
+    let mut records: Vec<DisclosedRecord> = Vec::new();
+    for place in &claims.audit.records {
+        let seq = place.seq;
+        let wrong = |what| ReceiptError::Record { seq, what };
+        let record = DisclosedRecord::read(seq, &place.members)?;
+        let path: Option<Vec<LogHash>> = place.path.iter().map(|sibling| hash(sibling)).collect();
+        let path = path.ok_or(wrong("its path is not hexadecimal"))?;
+        let index = u64::try_from(seq).ok().and_then(|seq| seq.checked_sub(1));
+        let found = index.and_then(|index| root_from_path(record.leaf, index, claims.audit.head.size, &path));
+        if found != Some(*root) {
+            return Err(wrong("its content or place is not the one that the signed head covers"));
+        }
+        if records.last().is_some_and(|last| last.columns.seq >= seq) {
+            return Err(wrong("it is out of order"));
+        }
+        let follows = record.columns.ref_seq;
+        let belongs = match &record.columns.txn_id {
+            Some(txn) => *txn == claims.sub,
+            None => records.iter().any(|earlier| Some(earlier.columns.seq) == follows),
+        };
+        if !belongs || record.columns.workspace_id.as_ref() != Some(&claims.workspace.id) {
+            return Err(wrong("it is of another request"));
+        }
+        records.push(record);
+    }
+    Ok(records)
+}
+
+fn hash(text: &str) -> Option<LogHash> {
+    let bytes = hex::decode(text)?;
+    bytes.try_into().ok().filter(|bytes: &LogHash| hex::encode(bytes) == text)
+}
