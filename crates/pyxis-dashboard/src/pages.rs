@@ -20,6 +20,8 @@ pub(crate) mod credentials;
 mod db_table;
 mod edit;
 mod edit_body;
+mod edit_form;
+mod edited;
 pub(crate) mod decisions;
 pub(crate) mod explorer;
 mod file;

@@ -21,7 +21,7 @@ use crate::lists::Contains;
 use crate::{Engine, Executor, StoreError, StoredName, Tx};
 
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
-pub use edit::{EditedRequest, asked, edit};
+pub use edit::{EditedRequest, edit, original_request};
 pub use for_credentials::{count_pending_among, count_since, list_for_credentials};
 pub use forward::{
     Finish, abandon_dead_nodes, begin_attempt, claim, finish, list_approved, list_sending,

@@ -17,7 +17,7 @@ use pyxis_gateway::approvals::viewer_status::{self, Blocker, ViewerStatus};
 use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::votes::{Verdict, VoteRow};
 
-use super::{edit, labels, signing, tool_call};
+use super::{edited, labels, signing, tool_call};
 use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::Timestamp;
@@ -99,7 +99,7 @@ impl Cards {
             headers: view.telling_headers(),
             body,
             digest: row.digest.clone(),
-            edited: edit::card(view, self.now),
+            edited: edited::card(view, self.now),
             edit: None,
             requested: self.when(row.created_at),
             expires: self.when(row.expires_at),

@@ -19,7 +19,7 @@ const MAX_VALUES: usize = 100;
 const MAX_DEPTH: usize = 8;
 
 /// A value in a body.
-struct Place {
+struct BodyValue {
     input: ValueInput,
     /// Its bytes in the body.
     range: Range<usize>,
@@ -70,7 +70,7 @@ pub(super) fn with_values(
 }
 
 /// A value as it stands in a body.
-fn written(place: &Place, value: &str) -> Result<String, String> {
+fn written(place: &BodyValue, value: &str) -> Result<String, String> {
     let trimmed = value.trim();
     let label = &place.input.label;
     match place.kind {
@@ -93,7 +93,7 @@ fn quoted(value: &str) -> String {
 }
 
 /// Editable values in order. `None` if the body is edited as text.
-fn places(content_type: Option<&str>, body: &str) -> Option<Vec<Place>> {
+fn places(content_type: Option<&str>, body: &str) -> Option<Vec<BodyValue>> {
     let media = content_type.unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     let places = if media == "application/x-www-form-urlencoded" {
         form_places(body)
@@ -106,13 +106,13 @@ fn places(content_type: Option<&str>, body: &str) -> Option<Vec<Place>> {
     (!places.is_empty() && places.len() <= MAX_VALUES).then_some(places)
 }
 
-/// Place of a part of a text.
+/// BodyValue of a part of a text.
 fn range(body: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - body.as_ptr() as usize;
     start..start + part.len()
 }
 
-fn form_places(body: &str) -> Vec<Place> {
+fn form_places(body: &str) -> Vec<BodyValue> {
     let decode = |part: &str| {
         let spaced = part.replace('+', " ");
         percent_decode(spaced.as_bytes()).decode_utf8().ok().map(std::borrow::Cow::into_owned)
@@ -121,7 +121,7 @@ fn form_places(body: &str) -> Vec<Place> {
     pairs
         .filter_map(|(name, value)| {
             let input = ValueInput { label: decode(name)?, value: decode(value)? };
-            Some(Place { input, range: range(body, value), kind: ValueKind::FormField })
+            Some(BodyValue { input, range: range(body, value), kind: ValueKind::FormField })
         })
         .filter(|place| text::visible(&place.input.value) == place.input.value)
         .collect()
@@ -130,7 +130,7 @@ fn form_places(body: &str) -> Vec<Place> {
 /// Collects the scalar values of JSON.
 struct Walk<'b> {
     body: &'b str,
-    places: Vec<Place>,
+    places: Vec<BodyValue>,
 }
 
 impl<'b> Walk<'b> {
@@ -172,7 +172,7 @@ impl<'b> Walk<'b> {
         // What cannot be seen in an input stays as it is.
         if text::visible(&value) == value {
             let range = range(self.body, raw.get());
-            self.places.push(Place { input: ValueInput { label, value }, range, kind });
+            self.places.push(BodyValue { input: ValueInput { label, value }, range, kind });
         }
         Some(())
     }

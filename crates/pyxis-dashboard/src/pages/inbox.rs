@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::cards::Cards;
 use super::grouping::{self, Comparable};
-use super::{edit, first_request, labels};
+use super::{edit_form, first_request, labels};
 use crate::error::html;
 use crate::form::{Page, PathId};
 use crate::notice::see_other;
@@ -248,7 +248,7 @@ pub(super) async fn load_card(state: &State, who: &SignedIn, id: &str, place: Re
     let body = body(&view, usize::MAX);
     let mut card = cards.card(&view, body);
     if matches!(card.state, CardState::Open { .. }) && !card.is_tool_call() {
-        card.edit = edit::form(&view);
+        card.edit = edit_form::form(&view);
     }
     Ok(card)
 }

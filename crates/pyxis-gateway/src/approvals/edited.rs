@@ -48,7 +48,7 @@ impl EditedRecord {
         if row.edits == 0 {
             return Ok(None);
         }
-        let asked = asked(store, keyring, row).await?;
+        let asked = original_request(store, keyring, row).await?;
         let edited = stored(keyring, row, approvals::request(store, row.workspace_id, row.txn_id).await?)?;
         let difference = asked.zip(edited).map(|(asked, edited)| RequestDifference::between(&asked, &edited));
         Ok(Self::new(row, difference))
@@ -56,7 +56,7 @@ impl EditedRecord {
 }
 
 /// The agent's own request, if a person edited it and it is not deleted.
-pub(super) async fn asked(
+pub(super) async fn original_request(
     store: &Store,
     keyring: &Keyring,
     row: &ApprovalRow,
@@ -64,7 +64,7 @@ pub(super) async fn asked(
     if row.edits == 0 {
         return Ok(None);
     }
-    stored(keyring, row, approvals::asked(store, row.workspace_id, row.txn_id).await?)
+    stored(keyring, row, approvals::original_request(store, row.workspace_id, row.txn_id).await?)
 }
 
 fn stored(

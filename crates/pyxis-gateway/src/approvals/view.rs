@@ -56,7 +56,7 @@ pub struct ApprovalView {
     pub asked: Option<AskedView>,
 }
 
-/// The request of an agent, beside the edited one.
+/// The request of an agent, next to the edited one.
 #[derive(Debug)]
 pub struct AskedView {
     /// Canonical URL.
@@ -195,7 +195,7 @@ impl ApprovalView {
         let fact = content_fact(&self.row, asked.unwrap_or(&request));
         self.content = fact.map(|fact| redactor.text(&fact));
         self.asked = asked.map(|asked| {
-            let (asked, edited) = (shown(redactor, asked), shown(redactor, &request));
+            let (asked, edited) = (redacted(redactor, asked), redacted(redactor, &request));
             let difference = RequestDifference::between(&asked, &edited);
             AskedView { target: asked.target, body: asked.body, difference }
         });
@@ -235,7 +235,7 @@ impl ApprovalView {
 }
 
 /// A request without stored secrets.
-fn shown(redactor: &Redactor, request: &StoredRequest) -> StoredRequest {
+fn redacted(redactor: &Redactor, request: &StoredRequest) -> StoredRequest {
     StoredRequest {
         target: redactor.text(&request.target),
         headers: redactor.headers(&request.headers),
@@ -283,7 +283,7 @@ pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Res
     let request = request(&state.store, &state.keyring, &row).await?;
     let mut view = ApprovalView::from_row(row, votes, &redactor, &target);
     if let Some(request) = request {
-        let asked = edited::asked(&state.store, &state.keyring, &view.row).await?;
+        let asked = edited::original_request(&state.store, &state.keyring, &view.row).await?;
         view.show_request(&redactor, request, asked.as_ref());
     }
     Ok(view)

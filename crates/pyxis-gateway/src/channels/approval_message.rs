@@ -11,7 +11,7 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::policy::Policy;
 use pyxis_core::preview::preview;
 use pyxis_store::Store;
-use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
+use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::chat_messages::ChatMessageRow;
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Changes to a pending request by a person. The agent's own request is kept beside the changed one.
+//! Changes to a pending request by a person. The agent's own request is kept next to the changed one.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, UserId, WorkspaceId};
@@ -64,7 +64,7 @@ pub async fn edit(
 }
 
 /// The request of the agent, sealed for [`super::request_aad`]. `None` if it was not edited, and once it is deleted.
-pub async fn asked(
+pub async fn original_request(
     executor: impl Executor,
     workspace: WorkspaceId,
     txn: TxnId,

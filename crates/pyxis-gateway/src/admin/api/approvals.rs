@@ -477,7 +477,7 @@ pub(super) async fn show(
 /// ends. Query and body are not part of a grant's scope.
 ///
 /// With `edit`, body, query or headers of the request are changed first. The changed request is checked as if the agent
-/// had sent it. It gets a new digest and needs all its approvals anew. This one is the first.
+/// had sent it. It gets a new digest, and earlier approvals no longer count. This one is the first.
 #[utoipa::path(
     post,
     path = "/approvals/{txn_id}/approve",

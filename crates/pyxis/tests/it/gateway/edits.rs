@@ -202,7 +202,7 @@ engines! {
         let txn = pause(&site, "/pay").await;
         edit(&site.owner, &txn, json!({"body": "{}"})).await.expect(200);
         assert_eq!(pause(&site, "/pay").await, txn);
-        site.owner.deny(&txn, "no").await;
+        site.app.admin("second@people.example").await.deny(&txn, "no").await;
         let outcome = site.agent.outcome(&txn).await;
         assert_eq!((&outcome["status"], &outcome["edited"]["sent_digest"]), (&json!("denied"), &Value::Null));
         assert_eq!(site.upstream.requests().len(), 0);

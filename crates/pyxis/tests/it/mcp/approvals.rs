@@ -56,6 +56,7 @@ engines! {
         };
         let first = txn(&mcp.forward(&site, "POST", "/things").await);
         site.owner.approve_with(&first, &edit).await;
+        site.agent.outcome(&first).await;
         told(&mcp.tool("wait", json!({"txn_id": first})).await);
         // The same while the call is held.
         let site = Site::with(Setup::new()).await;
