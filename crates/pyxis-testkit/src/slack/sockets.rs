@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -119,6 +120,7 @@ async fn serve(shared: Arc<ServerState>, socket: Socket) {
         inner.send_waiting();
         number
     });
+    let is_closing = AtomicBool::new(false);
     let writing = async {
         writer.frame(true, PING, b"are you there?").await;
         while let Some(command) = commands.recv().await {
@@ -126,6 +128,7 @@ async fn serve(shared: Arc<ServerState>, socket: Socket) {
                 Command::Text(text) => writer.text(&text).await,
                 Command::Pong(payload) => writer.frame(true, PONG, &payload).await,
                 Command::Close => {
+                    is_closing.store(true, Ordering::Relaxed);
                     writer.close(1000, "").await;
                     break;
                 }
@@ -148,6 +151,9 @@ async fn serve(shared: Arc<ServerState>, socket: Socket) {
     tokio::select! {
         () = writing => {}
         () = reading => {}
+    }
+    if !is_closing.load(Ordering::Relaxed) {
+        writer.close(1000, "").await;
     }
     shared.change(|inner| inner.lines.retain(|line| line.number != number));
 }
