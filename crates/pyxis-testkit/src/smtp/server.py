@@ -44,7 +44,7 @@ class Handler:
 
     async def handle_DATA(self, server, session, envelope):
         mail = email.message_from_bytes(envelope.original_content, policy=email.policy.default)
-        part = lambda kind: mail.get_body((kind,)).get_content()
+        part = lambda kind: mail.get_body((kind,)).get_content().replace("\r\n", "\n")
         is_busy = any(to.startswith("busy@") and attempts[to] == 1 for to in envelope.rcpt_tos)
         happened.append({
             "kind": "mail",

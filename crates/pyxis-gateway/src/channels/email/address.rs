@@ -13,11 +13,11 @@ const LOCAL: &str = "!#$%&'*+-/=?^_`{|}~.";
 
 /// One address. Only characters that every mail server accepts are allowed, so nothing can leave its command or header.
 pub(super) fn parse(text: &str) -> Result<Address, String> {
-    let wrong = || format!("{} is not an e-mail address; write name@example.com", shown(text));
+    let wrong = || format!("{} is not an e-mail address; write name@example.com", quoted(text));
     if !text.is_ascii() {
         return Err(format!(
             "{} has characters that many mail servers refuse; write the domain in its xn-- form",
-            shown(text)
+            quoted(text)
         ));
     }
     let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
@@ -44,7 +44,7 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Address>, String> {
     parts.iter().map(|part| parse(part)).collect()
 }
 
-fn shown(text: &str) -> String {
+fn quoted(text: &str) -> String {
     format!("{:?}", text.chars().take(80).map(visible).collect::<String>())
 }
 

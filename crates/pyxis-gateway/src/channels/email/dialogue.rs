@@ -80,7 +80,7 @@ impl fmt::Display for DialogueError {
                 "the mail server offers no STARTTLS, so nothing was sent; use its TLS port, such as smtps://HOST:465",
             ),
             Self::NoSignIn => f.write_str("the mail server offers neither AUTH PLAIN nor AUTH LOGIN"),
-            Self::Refused(step, reply) => write!(f, "the mail server refused {}: {}", step.noun(), reply.shown()),
+            Self::Refused(step, reply) => write!(f, "the mail server refused {}: {}", step.noun(), reply.on_one_line()),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Reply {
     }
 
     /// Code and text on one line, with invisible characters replaced, and not too long.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn on_one_line(&self) -> String {
         let text = self.lines.join(" ");
         let flat = text.chars().map(|c| if c.is_whitespace() { ' ' } else { visible(c) });
         format!("{} {}", self.code, flat.take(MAX_SHOWN).collect::<String>()).trim_end().to_owned()
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn a_reply_is_shown_on_one_line() {
         assert_eq!(
-            reply(550, &["5.1.1 no\u{7}", "such\u{202e} user"]).shown(),
+            reply(550, &["5.1.1 no\u{7}", "such\u{202e} user"]).on_one_line(),
             "550 5.1.1 no\u{fffd} such\u{fffd} user"
         );
-        assert_eq!(reply(550, &[""]).shown(), "550");
-        assert_eq!(reply(550, &[&"a".repeat(9000)]).shown().len(), 4 + MAX_SHOWN);
+        assert_eq!(reply(550, &[""]).on_one_line(), "550");
+        assert_eq!(reply(550, &[&"a".repeat(9000)]).on_one_line().len(), 4 + MAX_SHOWN);
     }
 }

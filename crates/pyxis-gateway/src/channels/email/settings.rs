@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    fn given(pairs: &[(&'static str, &'static str)]) -> Result<ChatSettings, String> {
+    fn read_from(pairs: &[(&'static str, &'static str)]) -> Result<ChatSettings, String> {
         let mut chats = ChatSettings::default();
         let read = read(&Variables(pairs.iter().copied().collect()), &mut chats);
         read.map(|()| chats).map_err(|error| error.to_string())
@@ -202,13 +202,13 @@ mod tests {
         let from = ("smtp_from", "Pyxis <px@example.com>");
         let url = ("smtp_url", "smtps://mail.example.com");
         let (name, password) = (("smtp_username", "ada"), ("smtp_password", "hunter2"));
-        let config = given(&[url, from, name, password]).unwrap();
+        let config = read_from(&[url, from, name, password]).unwrap();
         let config = config.get::<EmailConfig>().unwrap().clone();
         assert_eq!(config.from.email.as_ref() as &str, "px@example.com");
         assert!(!format!("{config:?}").contains("hunter2"));
-        assert!(given(&[from, name, password]).unwrap().is_empty(), "no server is no e-mail");
+        assert!(read_from(&[from, name, password]).unwrap().is_empty(), "no server is no e-mail");
         let plain = ("smtp_url", "smtp+plain://localhost");
-        assert!(given(&[plain, from]).is_ok());
+        assert!(read_from(&[plain, from]).is_ok());
         for (wrong, named) in [
             (vec![url], "PX_SMTP_FROM"),
             (vec![url, ("smtp_from", "pyxis")], "PX_SMTP_FROM"),
@@ -219,7 +219,7 @@ mod tests {
             (vec![plain, from, name, password], "PX_SMTP_USERNAME"),
             (vec![("email_to", "ops")], "PX_EMAIL_TO"),
         ] {
-            let error = given(&wrong).unwrap_err();
+            let error = read_from(&wrong).unwrap_err();
             assert!(error.contains(named) && !error.contains("hunter2"), "{wrong:?}: {error}");
         }
     }
@@ -228,7 +228,7 @@ mod tests {
     fn the_recipients_of_the_operator_are_the_room_of_last_resort() {
         let url = [("smtp_url", "smtps://m.example.com"), ("smtp_from", "px@example.com")];
         let with = [url.as_slice(), &[("email_to", "a@example.com, b@example.com")]].concat();
-        assert_eq!(given(&with).unwrap().room(ChatPlatform::EMAIL), Some("a@example.com, b@example.com"));
-        assert_eq!(given(&url).unwrap().room(ChatPlatform::EMAIL), None);
+        assert_eq!(read_from(&with).unwrap().room(ChatPlatform::EMAIL), Some("a@example.com, b@example.com"));
+        assert_eq!(read_from(&url).unwrap().room(ChatPlatform::EMAIL), None);
     }
 }
