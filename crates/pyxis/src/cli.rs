@@ -21,7 +21,7 @@ use pyxis_core::auth::CredentialKind;
 
 use crate::config::Flags;
 
-pub use audit::{AuditCommand, ExportFormat};
+pub use audit::{AuditCommand, ExportFormat, ReceiptKeyCommand};
 pub use delivery::WebhookCommand;
 pub use mcp::{Connect, ConnectionCommand, McpBridge, McpToolCommand, ToolPermission};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
@@ -244,9 +244,12 @@ pub enum Command {
     /// Check an address.
     #[command(subcommand, alias = "checks")]
     Check(CheckCommand),
-    /// Verify and print the audit trail.
+    /// Verify and print the audit trail, and issue and verify receipts.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// List, rotate and export the keys that sign receipts.
+    #[command(subcommand, alias = "receipt-keys")]
+    ReceiptKey(ReceiptKeyCommand),
     /// Print a script that completes commands and options in a shell.
     Completions {
         /// Shell that reads the script.

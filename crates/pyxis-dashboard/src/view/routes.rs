@@ -19,6 +19,7 @@ pub const ROUTES: &[Route] = &[
     ("GET", "/app/inbox"),
     ("GET", "/app/decided"),
     ("GET", "/app/approvals/{txn_id}"),
+    ("GET", "/app/approvals/{txn_id}/receipt"),
     ("POST", "/app/approvals/{txn_id}/approve"),
     ("POST", "/app/approvals/{txn_id}/begin"),
     ("POST", "/app/approvals/{txn_id}/deny"),
