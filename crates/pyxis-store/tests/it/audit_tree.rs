@@ -26,7 +26,11 @@ async fn append(main: &Workspace, count: i64) {
     tx.commit().await.unwrap();
 }
 
-async fn prove(main: &Workspace, end: TreeEnd, seqs: &[i64]) -> Result<(TreeHead, Vec<ProvenRecord>), TreeError> {
+async fn prove(
+    main: &Workspace,
+    end: TreeEnd,
+    seqs: &[i64],
+) -> Result<(TreeHead, Vec<ProvenRecord>), TreeError> {
     while audit::extend_tree(&main.store, &keys(main), end, 20_480).await? != TreeProgress::Ready {}
     audit::prove(&main.store, &keys(main), end, seqs, NOW).await
 }
@@ -43,7 +47,11 @@ fn leaf(record: &ProvenRecord) -> LogHash {
 fn check(head: &TreeHead, records: &[ProvenRecord]) {
     for record in records {
         let (index, size) = (record.row.seq.unsigned_abs() - 1, head.end.seq.unsigned_abs());
-        assert_eq!(root_from_path(leaf(record), index, size, &record.path), Some(head.root), "{index} of {size}");
+        assert_eq!(
+            root_from_path(leaf(record), index, size, &record.path),
+            Some(head.root),
+            "{index} of {size}"
+        );
     }
 }
 

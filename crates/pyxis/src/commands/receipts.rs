@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use pyxis_core::id::TxnId;
 use pyxis_gateway::{Error, ReceiptWait, receipts};
-use pyxis_signing::receipt::{self, KeySet, ReceiptClaims, VerifiedReceipt};
+use pyxis_signing::receipt::{self, ReceiptClaims, ReceiptKeySet, VerifiedReceipt};
 use serde_json::json;
 
 use super::{out, workspace};
@@ -51,7 +51,7 @@ pub(super) async fn write(app: &App, global: &Global, txn: TxnId, file: Option<&
 /// Verifies a receipt with the keys in a file, and prints what was verified.
 pub(super) fn verify(as_json: bool, file: &Path, keys: &Path) -> Result<ExitCode> {
     let keys = read(keys)?;
-    let keys = KeySet::parse(&keys)?;
+    let keys = ReceiptKeySet::parse(&keys)?;
     let token = read(file)?;
     match receipt::verify(token.trim(), &keys) {
         Ok(verified) => {

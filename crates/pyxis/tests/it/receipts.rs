@@ -6,7 +6,7 @@ mod tampering;
 
 use pyxis_core::id::TxnId;
 use pyxis_gateway::{Result, receipts};
-use pyxis_signing::receipt::{self, KeySet, ReceiptClaims};
+use pyxis_signing::receipt::{self, ReceiptClaims, ReceiptKeySet};
 
 use crate::races::proxy::Proxy;
 
@@ -22,9 +22,9 @@ impl Proxy {
         receipt::verify(&token, &self.receipt_keys().await).unwrap().claims
     }
 
-    async fn receipt_keys(&self) -> KeySet {
+    async fn receipt_keys(&self) -> ReceiptKeySet {
         let published = receipts::keys::published(&self.state).await.unwrap();
         // As an auditor reads them.
-        KeySet::parse(&serde_json::to_string(&published).unwrap()).unwrap()
+        ReceiptKeySet::parse(&serde_json::to_string(&published).unwrap()).unwrap()
     }
 }

@@ -7,14 +7,16 @@ use pyxis_core::grant::DecisionSurface;
 use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::workers;
 use pyxis_signing::keys::{Algorithm, SigningKey};
-use pyxis_signing::receipt::{KeyPurpose, KeySet, PublicKey, ReceiptClaims, sign, verify};
+use pyxis_signing::receipt::{
+    ReceiptClaims, ReceiptKeyPurpose, ReceiptKeySet, ReceiptPublicKey, sign, verify,
+};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use serde_json::Value;
 
 use crate::races::proxy::Proxy;
 
 /// A receipt of a sent request, and the keys.
-async fn issued() -> (String, KeySet) {
+async fn issued() -> (String, ReceiptKeySet) {
     let proxy = Proxy::start(TestDatabase::sqlite()).await;
     let txn = proxy.pause(0).await;
     let approver = proxy.approver(0, DecisionSurface::Dashboard);
@@ -24,10 +26,10 @@ async fn issued() -> (String, KeySet) {
 }
 
 /// Another receipt key, which the set trusts as well: whoever holds it can sign any content.
-fn forger(keys: &mut KeySet) -> (SigningKey, String) {
+fn forger(keys: &mut ReceiptKeySet) -> (SigningKey, String) {
     let private = SigningKey::new(Algorithm::Ed25519, &[7; 32]).unwrap();
     let public = pyxis_core::hex::decode(&private.public_key()).unwrap().try_into().unwrap();
-    let public = PublicKey::new(KeyPurpose::Receipt, &public);
+    let public = ReceiptPublicKey::new(ReceiptKeyPurpose::Receipt, &public);
     let kid = public.kid().to_owned();
     keys.keys.push(public);
     (private, kid)
@@ -45,7 +47,10 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
             members.iter().for_each(|(name, value)| leaves(value, &format!("{path}/{name}"), found));
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, value)| leaves(value, &format!("{path}/{index}"), found));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, value)| leaves(value, &format!("{path}/{index}"), found));
         }
         _ => found.push(path.to_owned()),
     }
@@ -92,7 +97,7 @@ async fn every_changed_bit_of_a_receipt_is_noticed() {
     assert!(verify(&format!("{token}.{token}"), &keys).is_err());
 }
 
-fn prop_assert_same(token: &str, changed: &str, keys: &KeySet) {
+fn prop_assert_same(token: &str, changed: &str, keys: &ReceiptKeySet) {
     assert_eq!(verify(changed, keys).is_ok(), token == changed, "{changed}");
 }
 
@@ -101,9 +106,19 @@ fn prop_assert_same(token: &str, changed: &str, keys: &KeySet) {
 async fn a_holder_of_the_receipt_key_cannot_change_what_the_audit_trail_says() {
     // What only the receipt key vouches for.
     const ISSUER_ONLY: &[&str] = &[
-        "/iss", "/iat", "/workspace/name", "/credential/id", "/credential/version", "/request/kind",
-        "/request/digest", "/request/body_bytes", "/request/expires_at", "/request/min_approvals",
-        "/request/passkey_required", "/outcome/response/body_sha256", "/outcome/response/body_bytes",
+        "/iss",
+        "/iat",
+        "/workspace/name",
+        "/credential/id",
+        "/credential/version",
+        "/request/kind",
+        "/request/digest",
+        "/request/body_bytes",
+        "/request/expires_at",
+        "/request/min_approvals",
+        "/request/passkey_required",
+        "/outcome/response/body_sha256",
+        "/outcome/response/body_bytes",
         "/outcome/response/truncated",
     ];
     let (token, mut keys) = issued().await;
@@ -157,14 +172,16 @@ async fn a_key_counts_only_for_its_purpose_and_under_its_own_name() {
     let (token, keys) = issued().await;
     let text = serde_json::to_string(&keys).unwrap();
     let swapped = text.replace("\"receipt\"", "\"x\"").replace("audit_head", "receipt");
-    assert!(verify(&token, &KeySet::parse(&swapped).unwrap()).unwrap_err().to_string().contains("no key"));
+    assert!(
+        verify(&token, &ReceiptKeySet::parse(&swapped).unwrap()).unwrap_err().to_string().contains("no key")
+    );
     let set: Value = serde_json::from_str(&text).unwrap();
     let kid = |index: usize| set["keys"][index]["kid"].as_str().unwrap().to_owned();
-    assert!(KeySet::parse(&text.replace(&kid(0), &kid(1))).is_err());
+    assert!(ReceiptKeySet::parse(&text.replace(&kid(0), &kid(1))).is_err());
     let audit = format!("[{}]", set["keys"][1]);
     let only_audit = format!("{{\"keys\":{audit}}}");
-    assert!(verify(&token, &KeySet::parse(&only_audit).unwrap()).is_err());
+    assert!(verify(&token, &ReceiptKeySet::parse(&only_audit).unwrap()).is_err());
     for nothing in ["", "[]", "{}", r#"{"keys":[]}"#, r#"{"keys":[{"kty":"EC"}]}"#] {
-        assert!(KeySet::parse(nothing).is_err(), "{nothing}");
+        assert!(ReceiptKeySet::parse(nothing).is_err(), "{nothing}");
     }
 }
