@@ -127,6 +127,7 @@ fn page_of_service(error: &gateway::Error) -> ErrorPage {
         E::AlreadyDecided(state) => ErrorPage::conflict(decision_error(*state), None),
         E::NameTaken(name) => ErrorPage::refused(409, &format!("The name {name} is taken. Choose another.")),
         E::Conflict(why) => ErrorPage::refused(409, &format!("Not possible now: {why}.")),
+        E::ReceiptNotReady(wait) => ErrorPage::refused(409, &format!("No receipt yet: {wait}.")),
         E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
         E::Internal(_) => ErrorPage::internal(None),
         other => ErrorPage::refused(422, &format!("Refused: {other}.")),

@@ -44,6 +44,7 @@ mod policy_form;
 pub(crate) mod population;
 mod publishable_key_form;
 pub(crate) mod publishable_keys;
+pub(crate) mod receipts;
 pub(crate) mod reviews;
 pub(crate) mod score_jobs;
 mod scorer_form;

@@ -7,8 +7,8 @@ use axum::routing::{get, post};
 use crate::pages::{
     account, agent_connect, agents, api_keys, audit, batch, brand, catalogue, connect, connector, credential_import,
     credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
-    passkey_sign_in, password, people, policies, population, publishable_keys, reviews, score_jobs, scorers,
-    self_check, settings, sign_in, staged, usage, verification, voting_strategy, webhooks,
+    passkey_sign_in, password, people, policies, population, publishable_keys, receipts, reviews, score_jobs,
+    scorers, self_check, settings, sign_in, staged, usage, verification, voting_strategy, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -50,6 +50,7 @@ fn approvals() -> Router<State> {
         .route("/app/inbox/decide", post(batch::decide))
         .route("/app/decided", get(history::page))
         .route("/app/approvals/{txn_id}", get(inbox::approval))
+        .route("/app/approvals/{txn_id}/receipt", get(receipts::receipt))
         .route("/app/approvals/{txn_id}/approve", post(decisions::approve))
         .route("/app/approvals/{txn_id}/begin", post(decisions::begin))
         .route("/app/approvals/{txn_id}/deny", post(decisions::deny))

@@ -12,7 +12,9 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::metric;
 use pyxis_signing::receipt::{self, DisclosedRecord, FactsError, RecordedFacts, is_shown};
 use pyxis_store::approvals::ApprovalRow;
-use pyxis_store::audit::{self, AuditRow, HeadMatch, ProvenRecord, TreeEnd, TreeError, TreeHead, TreeProgress};
+use pyxis_store::audit::{
+    self, AuditRow, HeadMatch, ProvenRecord, TreeEnd, TreeError, TreeHead, TreeProgress,
+};
 
 use crate::approvals::view;
 use crate::credentials::redaction::Redactor;
@@ -39,7 +41,8 @@ pub async fn issue(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<
 pub(crate) async fn issue_for(state: &State, row: &ApprovalRow) -> Result<String> {
     match (row.state, row.forward_state) {
         (ApprovalState::Pending, _) => return Err(Error::ReceiptNotReady(ReceiptWait::Pending)),
-        (ApprovalState::Approved, ForwardState::Done) | (ApprovalState::Denied | ApprovalState::Expired, _) => {}
+        (ApprovalState::Approved, ForwardState::Done)
+        | (ApprovalState::Denied | ApprovalState::Expired, _) => {}
         (ApprovalState::Approved, _) => return Err(Error::ReceiptNotReady(ReceiptWait::Sending)),
     }
     let rows = records(state, row).await?;
@@ -58,7 +61,7 @@ pub(crate) async fn issue_for(state: &State, row: &ApprovalRow) -> Result<String
         .ok_or_else(|| Error::Internal("the receipt key does not sign".into()))
 }
 
-/// What the shown members say; an error if they do not say everything.
+/// Facts that follow from the shown members; an error if something is missing.
 fn facts(places: &[receipt::ProvenPlace]) -> Result<RecordedFacts> {
     let shown: std::result::Result<Vec<DisclosedRecord>, _> =
         places.iter().map(|place| DisclosedRecord::read(place.seq, &place.members)).collect();
@@ -73,8 +76,11 @@ fn facts(places: &[receipt::ProvenPlace]) -> Result<RecordedFacts> {
 async fn records(state: &State, row: &ApprovalRow) -> Result<Vec<AuditRow>> {
     let mut rows = audit::of_transaction(&state.store, row.workspace_id, row.txn_id, MAX_RECORDS).await?;
     rows.retain(|row| row.record.event.as_known().is_some_and(is_told));
-    let executed: Vec<i64> =
-        rows.iter().filter(|row| row.record.event == AuditEvent::RequestExecuted).map(|row| row.seq).collect();
+    let executed: Vec<i64> = rows
+        .iter()
+        .filter(|row| row.record.event == AuditEvent::RequestExecuted)
+        .map(|row| row.seq)
+        .collect();
     for seq in executed {
         rows.extend(audit::outcome_of(&state.store, seq).await?);
     }

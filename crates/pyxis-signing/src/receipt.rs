@@ -12,12 +12,13 @@ mod record;
 mod verify;
 
 pub use claims::{
-    Agent, AuditHead, AuditProof, Credential, Decision, Grant, Outcome, OutcomeStatus, Person, Passkey, ProvenPlace,
-    ReceiptClaims, ReceiptVerdict, RequestFacts, ResponseDigest, Sending, Vote, VoteChat, WorkspaceName,
+    AuditHead, AuditProof, OutcomeStatus, ProvenPlace, ReceiptAgent, ReceiptChat, ReceiptClaims,
+    ReceiptCredential, ReceiptDecision, ReceiptGrant, ReceiptOutcome, ReceiptPasskey, ReceiptPerson,
+    ReceiptRequest, ReceiptResponse, ReceiptSending, ReceiptVerdict, ReceiptVote, ReceiptWorkspace,
 };
 pub use facts::{FactsError, RecordedFacts};
 pub use jws::{TOKEN_TYPE, sign};
-pub use key_set::{KeyPurpose, KeySet, KeySetError, PublicKey};
+pub use key_set::{ReceiptKeyPurpose, ReceiptKeySet, ReceiptKeySetError, ReceiptPublicKey};
 pub use record::{DisclosedRecord, is_shown};
 pub use verify::{ReceiptError, VerifiedReceipt, verify};
 

@@ -39,9 +39,7 @@ pub use search::{
     AuditEntry, AuditFilter, Tally, decisions_over_time, entries, head_seq, of_transaction, outcome_of,
     recent_forwards, requests_over_time, search, sent_without_outcome, stream,
 };
-pub use tree::{
-    ProvenRecord, TreeEnd, TreeError, TreeHead, TreeProgress, end_after, extend_tree, prove,
-};
+pub use tree::{ProvenRecord, TreeEnd, TreeError, TreeHead, TreeProgress, end_after, extend_tree, prove};
 pub use verify::{ChainVerdict, Damage, DamageKind, verify};
 
 /// Length of HMAC-SHA256, in bytes.

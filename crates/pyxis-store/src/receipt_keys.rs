@@ -39,7 +39,6 @@ pub async fn withdraw_before(
     number: i64,
     now: UnixMillis,
 ) -> Result<u64, StoreError> {
-    let query =
-        sql("UPDATE receipt_keys SET withdrawn_at = $1 WHERE number < $2 AND withdrawn_at IS NULL");
+    let query = sql("UPDATE receipt_keys SET withdrawn_at = $1 WHERE number < $2 AND withdrawn_at IS NULL");
     executor.execute(query.bind(now).bind(number)).await
 }

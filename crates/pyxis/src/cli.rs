@@ -26,7 +26,7 @@ use clap_complete::Shell;
 use crate::config::Flags;
 
 pub use agents::AgentCommand;
-pub use audit::{AuditCommand, ExportFormat};
+pub use audit::{AuditCommand, ExportFormat, ReceiptKeyCommand};
 pub use confirmation::Confirmation;
 pub use credentials::{AddCredential, CredentialCommand, GenerateKey, SecretSource, SigningAlgorithm};
 pub use decisions::{Approve, Deny, PersonOptions};
@@ -265,9 +265,12 @@ pub enum Command {
     /// Check an address.
     #[command(subcommand, alias = "checks")]
     Check(CheckCommand),
-    /// Verify and print the audit trail.
+    /// Verify and print the audit trail, and issue and verify receipts.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// List, rotate and export the keys that sign receipts.
+    #[command(subcommand, alias = "receipt-keys")]
+    ReceiptKey(ReceiptKeyCommand),
     /// Print a script that completes commands and options in a shell.
     Completions {
         /// Shell that reads the script.

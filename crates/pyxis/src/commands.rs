@@ -38,6 +38,8 @@ mod presets;
 mod proofs;
 mod proxy;
 mod quickstart;
+mod receipt_keys;
+mod receipts;
 mod run;
 mod score_jobs;
 mod score_keys;
@@ -174,6 +176,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Network(command) => return networks::run(&global, command).await,
         Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
+        Command::ReceiptKey(command) => receipt_keys::run(&global, command).await?,
         Command::Completions { shell } => manual::completions(shell)?,
         Command::Man { directory } => manual::pages(&directory)?,
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::CredentialId;
@@ -14,7 +14,7 @@ use pyxis_gateway::approvals::coverage::RecentRequests;
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::approvals::view::ApprovalView;
 use pyxis_gateway::approvals::viewer_status::{self, Blocker, ViewerStatus};
-use pyxis_store::approvals::ApprovalKind;
+use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
 use pyxis_store::votes::{Verdict, VoteRow};
 
 use super::{edited, labels, signing, tool_call};
@@ -106,6 +106,7 @@ impl Cards {
             min_approvals: stands.needed,
             approvals: self.approvals(view),
             state: self.state(view, target.as_ref(), stands),
+            has_receipt: self.place != ReturnTo::Inbox && has_receipt(row),
         }
     }
 
@@ -222,5 +223,14 @@ impl Cards {
     fn choice(&self, seconds: u64) -> GrantChoice {
         let until = self.now.plus(std::time::Duration::from_secs(seconds));
         GrantChoice { seconds, label: text::duration(seconds), until: self.when(until) }
+    }
+}
+
+/// True once nothing more can happen to the request.
+fn has_receipt(row: &ApprovalRow) -> bool {
+    match row.state {
+        ApprovalState::Pending => false,
+        ApprovalState::Denied | ApprovalState::Expired => true,
+        ApprovalState::Approved => row.forward_state == ForwardState::Done,
     }
 }

@@ -209,6 +209,8 @@ pub struct Card {
     pub approvals: Vec<Vote>,
     /// State of the request for this person.
     pub state: CardState,
+    /// True if a receipt can be downloaded here.
+    pub has_receipt: bool,
 }
 
 /// A payload to sign, made readable: control and bidi characters are visible.

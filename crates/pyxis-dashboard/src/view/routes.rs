@@ -21,6 +21,7 @@ pub const ROUTES: &[Route] = &[
     ("POST", "/app/inbox/decide"),
     ("GET", "/app/decided"),
     ("GET", "/app/approvals/{txn_id}"),
+    ("GET", "/app/approvals/{txn_id}/receipt"),
     ("POST", "/app/approvals/{txn_id}/approve"),
     ("POST", "/app/approvals/{txn_id}/begin"),
     ("POST", "/app/approvals/{txn_id}/deny"),

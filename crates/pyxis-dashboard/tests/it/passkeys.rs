@@ -7,9 +7,10 @@ use http::StatusCode;
 use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
-use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{grants, people, policies};
 use pyxis_gateway::approvals::view;
+use pyxis_gateway::{Actor, receipts, workers};
+use pyxis_signing::receipt;
 use pyxis_testkit::authenticator::Authenticator;
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
@@ -231,6 +232,26 @@ engines! {
         for known in ["authenticator_data", "laptop", "standalone"] {
             assert!(approved.contains(known), "{known}: {approved}");
         }
+    }
+
+    async fn the_receipt_names_the_passkey_that_confirmed_the_approval(scene: &mut Scene) {
+        let page = scene.page();
+        assert!(!scene.owner.get(&page).await.text.contains("Download receipt"));
+        assert_eq!(scene.owner.get(&format!("{page}/receipt")).await.status, StatusCode::CONFLICT);
+        let begun = scene.begin(&[]).await;
+        let given = scene.key.get(&begun["options"]);
+        scene.approve(&begun, &given, &[]).await;
+        assert_eq!(scene.state().await, ApprovalState::Approved);
+        // Sent to an address that refuses connections.
+        workers::send_all(&scene.server.gateway).await.unwrap();
+        assert!(scene.owner.get(&page).await.text.contains("Download receipt"));
+        let receipt = scene.owner.get(&format!("{page}/receipt")).await;
+        assert_eq!(receipt.status, StatusCode::OK, "{}", receipt.text);
+        let keys = receipts::keys::published(&scene.server.gateway).await.unwrap();
+        let claims = receipt::verify(&receipt.text, &keys).unwrap().claims;
+        let [vote] = &claims.votes[..] else { panic!("{claims:?}") };
+        assert_eq!((vote.ceremony.as_str(), vote.passkey.as_ref().unwrap().name.as_str()), ("passkey", "laptop"));
+        assert_eq!(vote.by.name, "ana@example.com");
     }
 
     async fn every_check_of_an_assertion_refuses_its_lie(scene: &mut Scene) {

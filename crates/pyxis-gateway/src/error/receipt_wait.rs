@@ -34,9 +34,13 @@ impl ReceiptWait {
 impl std::fmt::Display for ReceiptWait {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Pending => f.write_str("the request is not decided yet; ask for its receipt after the decision"),
+            Self::Pending => {
+                f.write_str("the request is not decided yet; ask for its receipt after the decision")
+            }
             Self::Sending => f.write_str("the request is being sent; ask for its receipt again in a moment"),
-            Self::SocketOpen => f.write_str("the WebSocket is still open; ask for its receipt once it is closed"),
+            Self::SocketOpen => {
+                f.write_str("the WebSocket is still open; ask for its receipt once it is closed")
+            }
             Self::Preparing { hashed, needed } => write!(
                 f,
                 "audit records are being hashed for the first receipt: {hashed} of {needed}; ask again in a moment"

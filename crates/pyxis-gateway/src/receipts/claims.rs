@@ -2,8 +2,8 @@
 
 use pyxis_core::hex;
 use pyxis_signing::receipt::{
-    Agent, AuditHead, AuditProof, Credential, Outcome, ProvenPlace, ReceiptClaims, RecordedFacts, RequestFacts,
-    ResponseDigest, VERSION, WorkspaceName,
+    AuditHead, AuditProof, ProvenPlace, ReceiptAgent, ReceiptClaims, ReceiptCredential, ReceiptOutcome,
+    ReceiptRequest, ReceiptResponse, ReceiptWorkspace, RecordedFacts, VERSION,
 };
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::TreeHead;
@@ -30,16 +30,16 @@ pub(super) async fn build(
         iss: state.config.base_url.clone(),
         iat: state.now().0.div_euclid(1000),
         sub: row.txn_id.to_string(),
-        workspace: WorkspaceName { id: workspace.id.to_string(), name: workspace.name },
-        agent: Agent { id: row.agent_id.to_string(), name: facts.agent_name.clone() },
-        credential: Credential {
+        workspace: ReceiptWorkspace { id: workspace.id.to_string(), name: workspace.name },
+        agent: ReceiptAgent { id: row.agent_id.to_string(), name: facts.agent_name.clone() },
+        credential: ReceiptCredential {
             id: row.credential_id.to_string(),
             name: row.credential_name.clone(),
             version: row.credential_version,
         },
         request: request(row, &facts),
         audit: AuditProof { records: places, head: audit_head(state, head) },
-        outcome: Outcome { response, ..facts.outcome.clone() },
+        outcome: ReceiptOutcome { response, ..facts.outcome.clone() },
         decision: facts.decision.clone(),
         votes: facts.votes.clone(),
         grant: facts.grant.clone(),
@@ -53,8 +53,8 @@ pub(super) async fn build(
     }
 }
 
-fn request(row: &ApprovalRow, facts: &RecordedFacts) -> RequestFacts {
-    RequestFacts {
+fn request(row: &ApprovalRow, facts: &RecordedFacts) -> ReceiptRequest {
+    ReceiptRequest {
         kind: row.kind.as_str().to_owned(),
         method: row.method.clone(),
         host: facts.host.clone().unwrap_or_default(),
@@ -70,12 +70,12 @@ fn request(row: &ApprovalRow, facts: &RecordedFacts) -> RequestFacts {
 }
 
 /// Digest of the stored response. What is stored after a failure is not one.
-async fn response_digest(state: &State, row: &ApprovalRow) -> Result<Option<ResponseDigest>> {
+async fn response_digest(state: &State, row: &ApprovalRow) -> Result<Option<ReceiptResponse>> {
     if row.error.is_some() {
         return Ok(None);
     }
     let stored = agent_response::open(&state.store, &state.keyring, row).await?;
-    Ok(stored.map(|stored| ResponseDigest {
+    Ok(stored.map(|stored| ReceiptResponse {
         body_sha256: hex::encode(&Sha256::digest(&stored.body)),
         body_bytes: stored.body.len() as u64,
         truncated: stored.truncated,

@@ -9,7 +9,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_signing::keys::{Algorithm, SigningKey};
-use pyxis_signing::receipt::{KeyPurpose, KeySet, PublicKey};
+use pyxis_signing::receipt::{ReceiptKeyPurpose, ReceiptKeySet, ReceiptPublicKey};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::receipt_keys::{self, ReceiptKeyRow};
 use pyxis_store::workspaces;
@@ -22,8 +22,8 @@ use crate::runtime::state::State;
 const ATTEMPTS: usize = 8;
 
 /// The key that signs, in both halves.
-pub(super) struct Signer {
-    pub(super) public: PublicKey,
+pub(super) struct ActiveKey {
+    pub(super) public: ReceiptPublicKey,
     pub(super) private: SigningKey,
 }
 
@@ -55,13 +55,13 @@ pub async fn list(state: &State) -> Result<Vec<ListedReceiptKey>> {
 }
 
 /// The keys that verifiers should know: all receipt keys except withdrawn ones, and the key of audit heads.
-pub async fn published(state: &State) -> Result<KeySet> {
+pub async fn published(state: &State) -> Result<ReceiptKeySet> {
     let rows = rows(state).await?;
-    let keys: Result<Vec<PublicKey>> =
+    let keys: Result<Vec<ReceiptPublicKey>> =
         rows.iter().filter(|row| row.withdrawn_at.is_none()).map(public_key).collect();
     let mut keys = keys?;
     keys.push(audit_key(state));
-    Ok(KeySet { keys })
+    Ok(ReceiptKeySet { keys })
 }
 
 /// Adds a key that signs from now on. Earlier ones stay published unless others may know them.
@@ -89,19 +89,19 @@ pub async fn rotate(state: &State, actor: &Actor, compromised: bool) -> Result<L
 }
 
 /// The key that signs receipts now.
-pub(super) async fn signer(state: &State) -> Result<Signer> {
+pub(super) async fn signer(state: &State) -> Result<ActiveKey> {
     let rows = rows(state).await?;
     let newest = rows.first().ok_or_else(|| Error::Internal("there is no receipt key".into()))?;
     let private = private_key(&state.keyring, newest.number)?;
     if encoded(&private) != newest.public_key {
         return Err(Error::Internal("the receipt key belongs to another master key".into()));
     }
-    Ok(Signer { public: public_key(newest)?, private })
+    Ok(ActiveKey { public: public_key(newest)?, private })
 }
 
 /// The key that signs heads of the audit log.
-pub(super) fn audit_key(state: &State) -> PublicKey {
-    PublicKey::new(KeyPurpose::AuditHead, &state.audit_keys.verifying_key())
+pub(super) fn audit_key(state: &State) -> ReceiptPublicKey {
+    ReceiptPublicKey::new(ReceiptKeyPurpose::AuditHead, &state.audit_keys.verifying_key())
 }
 
 /// Every key, newest first, of which the newest signs.
@@ -131,8 +131,8 @@ fn encoded(key: &SigningKey) -> String {
     format!("0x{}", key.public_key())
 }
 
-fn public_key(row: &ReceiptKeyRow) -> Result<PublicKey> {
+fn public_key(row: &ReceiptKeyRow) -> Result<ReceiptPublicKey> {
     let bytes = hex::decode_prefixed(&row.public_key).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
     let bytes = bytes.ok_or_else(|| Error::Internal("a stored receipt key is not 32 bytes".into()))?;
-    Ok(PublicKey::new(KeyPurpose::Receipt, &bytes))
+    Ok(ReceiptPublicKey::new(ReceiptKeyPurpose::Receipt, &bytes))
 }

@@ -1,4 +1,5 @@
 //! Content of a receipt.
+#![expect(missing_docs, reason = "members are named as in docs/reference/receipts.md")]
 
 use serde::{Deserialize, Serialize};
 
@@ -13,38 +14,38 @@ pub struct ReceiptClaims {
     pub iat: i64,
     /// Transaction id.
     pub sub: String,
-    pub workspace: WorkspaceName,
-    pub agent: Agent,
-    pub credential: Credential,
-    pub request: RequestFacts,
-    pub decision: Decision,
+    pub workspace: ReceiptWorkspace,
+    pub agent: ReceiptAgent,
+    pub credential: ReceiptCredential,
+    pub request: ReceiptRequest,
+    pub decision: ReceiptDecision,
     /// In the order in which they were given.
-    pub votes: Vec<Vote>,
+    pub votes: Vec<ReceiptVote>,
     /// Grant that was opened with the approval.
-    pub grant: Option<Grant>,
+    pub grant: Option<ReceiptGrant>,
     /// Absent if nothing was sent.
-    pub sent: Option<Sending>,
-    pub outcome: Outcome,
+    pub sent: Option<ReceiptSending>,
+    pub outcome: ReceiptOutcome,
     pub audit: AuditProof,
 }
 
 /// Workspace of the agent, with its name at the time of the receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkspaceName {
+pub struct ReceiptWorkspace {
     pub id: String,
     pub name: String,
 }
 
 /// Requesting agent, with its name at the time of the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Agent {
+pub struct ReceiptAgent {
     pub id: String,
     pub name: String,
 }
 
 /// Stored credential, with its name and version at the time of the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Credential {
+pub struct ReceiptCredential {
     pub id: String,
     pub name: String,
     pub version: i64,
@@ -52,7 +53,7 @@ pub struct Credential {
 
 /// The request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestFacts {
+pub struct ReceiptRequest {
     /// `forward` or `sign`.
     pub kind: String,
     pub method: String,
@@ -72,7 +73,7 @@ pub struct RequestFacts {
     pub passkey_required: bool,
 }
 
-/// How the request was decided.
+/// Way in which the request was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiptVerdict {
@@ -97,18 +98,18 @@ impl std::fmt::Display for ReceiptVerdict {
 
 /// A person, by the name that the audit trail has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Person {
+pub struct ReceiptPerson {
     pub id: String,
     pub name: String,
 }
 
 /// The decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct ReceiptDecision {
     pub verdict: ReceiptVerdict,
     pub at: String,
     /// Person whose vote decided. Absent if the request expired or was withdrawn.
-    pub by: Option<Person>,
+    pub by: Option<ReceiptPerson>,
     /// Digest of the request that was decided.
     pub digest: Option<String>,
     /// Approvals that counted.
@@ -121,8 +122,8 @@ pub struct Decision {
 
 /// A person's vote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Vote {
-    pub by: Person,
+pub struct ReceiptVote {
+    pub by: ReceiptPerson,
     /// `approve` or `deny`.
     pub verdict: String,
     pub at: String,
@@ -132,22 +133,22 @@ pub struct Vote {
     pub surface: Option<String>,
     /// Name and id of the personal access token.
     pub token: Option<String>,
-    pub passkey: Option<Passkey>,
-    pub chat: Option<VoteChat>,
+    pub passkey: Option<ReceiptPasskey>,
+    pub chat: Option<ReceiptChat>,
     /// Number of the audit record.
     pub seq: i64,
 }
 
 /// Passkey that confirmed a vote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Passkey {
+pub struct ReceiptPasskey {
     pub id: String,
     pub name: String,
 }
 
 /// Chat account that voted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VoteChat {
+pub struct ReceiptChat {
     pub platform: String,
     pub account: String,
     pub label: String,
@@ -155,7 +156,7 @@ pub struct VoteChat {
 
 /// A grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
+pub struct ReceiptGrant {
     pub id: String,
     pub expires_at: Option<String>,
     pub agent_only: Option<bool>,
@@ -164,16 +165,16 @@ pub struct Grant {
     pub seq: i64,
 }
 
-/// What was sent. The digest was compared with the stored request before sending.
+/// The sending. The stored request was compared with the digest before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sending {
+pub struct ReceiptSending {
     pub digest: Option<String>,
     pub at: String,
     /// Number of the audit record.
     pub seq: i64,
 }
 
-/// What became of the request.
+/// State of the request in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeStatus {
@@ -199,7 +200,7 @@ impl std::fmt::Display for OutcomeStatus {
 
 /// The outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct ReceiptOutcome {
     pub status: OutcomeStatus,
     pub at: Option<String>,
     /// HTTP status of the target's response.
@@ -207,14 +208,14 @@ pub struct Outcome {
     /// Error code.
     pub error: Option<String>,
     /// Absent once the response is deleted, and without one.
-    pub response: Option<ResponseDigest>,
+    pub response: Option<ReceiptResponse>,
     /// Number of the audit record.
     pub seq: Option<i64>,
 }
 
 /// The stored response, in which secrets are redacted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResponseDigest {
+pub struct ReceiptResponse {
     /// SHA-256 of the stored body.
     pub body_sha256: String,
     pub body_bytes: u64,

@@ -1,9 +1,11 @@
-//! What audit records say about a request. The server writes a receipt from it, and a verifier compares it.
+//! Facts about a request that follow from its audit records. The server writes a receipt from them, and a verifier
+//! compares them with it.
 
 use pyxis_core::audit_event::AuditEvent;
 
 use super::claims::{
-    Decision, Grant, Outcome, OutcomeStatus, Passkey, Person, ReceiptClaims, ReceiptVerdict, Sending, Vote, VoteChat,
+    OutcomeStatus, ReceiptChat, ReceiptClaims, ReceiptDecision, ReceiptGrant, ReceiptOutcome, ReceiptPasskey,
+    ReceiptPerson, ReceiptSending, ReceiptVerdict, ReceiptVote,
 };
 use super::record::DisclosedRecord;
 
@@ -41,15 +43,15 @@ pub struct RecordedFacts {
     /// Rule that required approval.
     pub rule: Option<String>,
     /// The decision.
-    pub decision: Decision,
+    pub decision: ReceiptDecision,
     /// Votes.
-    pub votes: Vec<Vote>,
+    pub votes: Vec<ReceiptVote>,
     /// Grant that was opened.
-    pub grant: Option<Grant>,
-    /// What was sent.
-    pub sent: Option<Sending>,
+    pub grant: Option<ReceiptGrant>,
+    /// The sending.
+    pub sent: Option<ReceiptSending>,
     /// The outcome, without the response.
-    pub outcome: Outcome,
+    pub outcome: ReceiptOutcome,
 }
 
 impl RecordedFacts {
@@ -69,7 +71,7 @@ impl RecordedFacts {
         let decision = decision(decided, verdict);
         let executed = of(AuditEvent::RequestExecuted);
         let sent = executed.filter(|record| record.decision() == Some("approved"));
-        let sent = sent.map(|record| Sending {
+        let sent = sent.map(|record| ReceiptSending {
             digest: decision.digest.clone(),
             at: record.columns.at.clone(),
             seq: record.columns.seq,
@@ -81,7 +83,7 @@ impl RecordedFacts {
             });
             outcome(ended.ok_or(FactsError::NoOutcome)?, sent.is_some())
         } else {
-            Outcome { status: OutcomeStatus::NotSent, ..outcome(decided, false) }
+            ReceiptOutcome { status: OutcomeStatus::NotSent, ..outcome(decided, false) }
         };
         Ok(Self {
             requested_at: request.columns.at.clone(),
@@ -103,7 +105,7 @@ impl RecordedFacts {
     /// The first claim that says something else than the records.
     pub fn difference(&self, claims: &ReceiptClaims) -> Option<&'static str> {
         let request = &claims.request;
-        let outcome = Outcome { response: None, ..claims.outcome.clone() };
+        let outcome = ReceiptOutcome { response: None, ..claims.outcome.clone() };
         let same = [
             ("agent.id", self.agent == format!("agent:{}", claims.agent.id)),
             ("agent.name", self.agent_name == claims.agent.name),
@@ -123,13 +125,13 @@ impl RecordedFacts {
     }
 }
 
-fn person(record: &DisclosedRecord) -> Option<Person> {
+fn person(record: &DisclosedRecord) -> Option<ReceiptPerson> {
     let id = record.columns.actor.strip_prefix("user:")?.to_owned();
-    Some(Person { id, name: record.columns.actor_name.clone() })
+    Some(ReceiptPerson { id, name: record.columns.actor_name.clone() })
 }
 
-fn decision(record: &DisclosedRecord, verdict: ReceiptVerdict) -> Decision {
-    Decision {
+fn decision(record: &DisclosedRecord, verdict: ReceiptVerdict) -> ReceiptDecision {
+    ReceiptDecision {
         verdict,
         at: record.columns.at.clone(),
         by: person(record),
@@ -141,18 +143,17 @@ fn decision(record: &DisclosedRecord, verdict: ReceiptVerdict) -> Decision {
 }
 
 /// A vote, if the record is of one. A decision by the last approver has a record of its vote as well.
-fn vote(record: &DisclosedRecord) -> Option<Vote> {
+fn vote(record: &DisclosedRecord) -> Option<ReceiptVote> {
     let verdict = match record.event()? {
         AuditEvent::ApprovalVoted => "approve",
         AuditEvent::ApprovalDenied => "deny",
         _ => return None,
     };
     let token = record.text("detail.token");
-    let passkey = record.text("detail.passkey.id").map(|id| Passkey {
-        id,
-        name: record.text("detail.passkey.name").unwrap_or_default(),
-    });
-    let chat = record.text("detail.chat.account").map(|account| VoteChat {
+    let passkey = record
+        .text("detail.passkey.id")
+        .map(|id| ReceiptPasskey { id, name: record.text("detail.passkey.name").unwrap_or_default() });
+    let chat = record.text("detail.chat.account").map(|account| ReceiptChat {
         platform: record.text("detail.chat.platform").unwrap_or_default(),
         account,
         label: record.text("detail.chat.label").unwrap_or_default(),
@@ -163,7 +164,7 @@ fn vote(record: &DisclosedRecord) -> Option<Vote> {
         (_, _, Some(_)) => "token",
         (None, None, None) => "session",
     };
-    Some(Vote {
+    Some(ReceiptVote {
         by: person(record)?,
         verdict: verdict.to_owned(),
         at: record.columns.at.clone(),
@@ -176,8 +177,8 @@ fn vote(record: &DisclosedRecord) -> Option<Vote> {
     })
 }
 
-fn grant(record: &DisclosedRecord) -> Option<Grant> {
-    Some(Grant {
+fn grant(record: &DisclosedRecord) -> Option<ReceiptGrant> {
+    Some(ReceiptGrant {
         id: record.columns.grant_id.clone()?,
         expires_at: record.text("detail.expires_at"),
         agent_only: record.flag("detail.agent_only"),
@@ -186,7 +187,7 @@ fn grant(record: &DisclosedRecord) -> Option<Grant> {
     })
 }
 
-fn outcome(record: &DisclosedRecord, was_sent: bool) -> Outcome {
+fn outcome(record: &DisclosedRecord, was_sent: bool) -> ReceiptOutcome {
     let error = record.text("detail.error");
     let status = match (record.event(), error.as_deref()) {
         (Some(AuditEvent::ApprovalOutcomeLost), _) | (_, Some("outcome_unknown")) => OutcomeStatus::Unknown,
@@ -194,7 +195,7 @@ fn outcome(record: &DisclosedRecord, was_sent: bool) -> Outcome {
         (_, Some(_)) => OutcomeStatus::Failed,
         (_, None) => OutcomeStatus::Completed,
     };
-    Outcome {
+    ReceiptOutcome {
         status,
         at: Some(record.columns.at.clone()),
         upstream_status: record.columns.status,

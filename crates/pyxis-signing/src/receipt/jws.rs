@@ -49,7 +49,8 @@ pub(super) fn split(token: &str) -> Result<Parts<'_>, ReceiptError> {
     let (header, payload) = signed.split_once('.').ok_or(format("it has no payload"))?;
     let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).ok();
     let header = decode(header).ok_or(format("the header is not base64url"))?;
-    let header: Header = serde_json::from_slice(&header).map_err(|_| format("the header is not as expected"))?;
+    let header: Header =
+        serde_json::from_slice(&header).map_err(|_| format("the header is not as expected"))?;
     if header.alg != "EdDSA" || header.typ != TOKEN_TYPE {
         return Err(format("the header is not that of a receipt"));
     }

@@ -10,15 +10,14 @@ use utoipa::ToSchema;
 /// Use of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = ReceiptKeyPurpose)]
-pub enum KeyPurpose {
+pub enum ReceiptKeyPurpose {
     /// Signs receipts.
     Receipt,
     /// Signs heads of the audit log.
     AuditHead,
 }
 
-impl std::fmt::Display for KeyPurpose {
+impl std::fmt::Display for ReceiptKeyPurpose {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Receipt => "receipt",
@@ -29,7 +28,7 @@ impl std::fmt::Display for KeyPurpose {
 
 /// The text is not a usable key set.
 #[derive(Debug, thiserror::Error)]
-pub enum KeySetError {
+pub enum ReceiptKeySetError {
     /// Not JSON of the right form.
     #[error("not a key set: {0}; save the response of /.well-known/pyxis-receipt-keys")]
     Json(#[from] serde_json::Error),
@@ -37,14 +36,15 @@ pub enum KeySetError {
     #[error("key {0} is not the key that its kid names")]
     KeyId(String),
     /// There is no key that Pyxis can use.
-    #[error("the key set has no Ed25519 key with a purpose; save the response of /.well-known/pyxis-receipt-keys")]
+    #[error(
+        "the key set has no Ed25519 key with a purpose; save the response of /.well-known/pyxis-receipt-keys"
+    )]
     Empty,
 }
 
 /// A public key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = ReceiptPublicKey)]
-pub struct PublicKey {
+pub struct ReceiptPublicKey {
     /// Always `OKP`.
     kty: String,
     /// Always `Ed25519`.
@@ -59,12 +59,12 @@ pub struct PublicKey {
     /// The key's thumbprint (RFC 7638).
     kid: String,
     /// Pyxis accepts a key only for this purpose.
-    purpose: KeyPurpose,
+    purpose: ReceiptKeyPurpose,
 }
 
-impl PublicKey {
+impl ReceiptPublicKey {
     /// Describes an Ed25519 public key.
-    pub fn new(purpose: KeyPurpose, public: &[u8; 32]) -> Self {
+    pub fn new(purpose: ReceiptKeyPurpose, public: &[u8; 32]) -> Self {
         let x = URL_SAFE_NO_PAD.encode(public);
         let kid = thumbprint(&x);
         let [kty, crv, alg, usage] = ["OKP", "Ed25519", "EdDSA", "sig"].map(str::to_owned);
@@ -90,32 +90,33 @@ fn thumbprint(x: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(members.as_bytes()))
 }
 
-/// Public keys.
+/// Published public keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = ReceiptKeySet)]
-pub struct KeySet {
+pub struct ReceiptKeySet {
     /// Keys that sign receipts, newest first, then the key of the audit log.
-    pub keys: Vec<PublicKey>,
+    pub keys: Vec<ReceiptPublicKey>,
 }
 
-impl KeySet {
+impl ReceiptKeySet {
     /// Parses a key set. Keys of other kinds are ignored.
-    pub fn parse(text: &str) -> Result<Self, KeySetError> {
+    pub fn parse(text: &str) -> Result<Self, ReceiptKeySetError> {
         #[derive(Deserialize)]
         struct Document {
             keys: Vec<serde_json::Value>,
         }
         let document: Document = serde_json::from_str(text)?;
-        let known = document.keys.into_iter().filter_map(|key| serde_json::from_value::<PublicKey>(key).ok());
-        let keys: Vec<PublicKey> = known.filter(|key| key.kty == "OKP" && key.crv == "Ed25519").collect();
+        let known =
+            document.keys.into_iter().filter_map(|key| serde_json::from_value::<ReceiptPublicKey>(key).ok());
+        let keys: Vec<ReceiptPublicKey> =
+            known.filter(|key| key.kty == "OKP" && key.crv == "Ed25519").collect();
         if let Some(wrong) = keys.iter().find(|key| key.kid != thumbprint(&key.x)) {
-            return Err(KeySetError::KeyId(wrong.kid.clone()));
+            return Err(ReceiptKeySetError::KeyId(wrong.kid.clone()));
         }
-        if keys.is_empty() { Err(KeySetError::Empty) } else { Ok(Self { keys }) }
+        if keys.is_empty() { Err(ReceiptKeySetError::Empty) } else { Ok(Self { keys }) }
     }
 
     /// The key with this name and purpose.
-    pub fn find(&self, kid: &str, purpose: KeyPurpose) -> Option<&PublicKey> {
+    pub fn find(&self, kid: &str, purpose: ReceiptKeyPurpose) -> Option<&ReceiptPublicKey> {
         self.keys.iter().find(|key| key.kid == kid && key.purpose == purpose)
     }
 }

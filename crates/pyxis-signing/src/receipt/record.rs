@@ -46,7 +46,7 @@ pub fn is_shown(name: &str) -> bool {
 /// The columns of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Columns {
+pub(super) struct RecordColumns {
     pub(super) seq: i64,
     pub(super) at: String,
     pub(super) kind: String,
@@ -66,7 +66,7 @@ pub(super) struct Columns {
 /// A record with the members that are shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DisclosedRecord {
-    pub(super) columns: Columns,
+    pub(super) columns: RecordColumns,
     detail: BTreeMap<String, Value>,
     /// Hash of the leaf.
     pub(super) leaf: LogHash,
@@ -79,21 +79,23 @@ impl DisclosedRecord {
         let (mut columns, mut detail, mut content) = (None, BTreeMap::new(), Vec::new());
         for member in members {
             if !member.starts_with('[') {
-                let hash = hex::decode(member).filter(|hash| hash.len() == 32 && hex::encode(hash) == *member);
+                let hash =
+                    hex::decode(member).filter(|hash| hash.len() == 32 && hex::encode(hash) == *member);
                 content.extend(hash.ok_or(damaged("a withheld member is not a SHA-256"))?);
                 continue;
             }
             content.extend(Sha256::digest(member.as_bytes()));
-            let (_, name, value): (String, String, Value) =
-                serde_json::from_str(member).map_err(|_| damaged("a member is not a salt, a name and a value"))?;
+            let (_, name, value): (String, String, Value) = serde_json::from_str(member)
+                .map_err(|_| damaged("a member is not a salt, a name and a value"))?;
             if name == "record" {
-                let parsed = serde_json::from_value(value).map_err(|_| damaged("its columns are not as expected"))?;
+                let parsed =
+                    serde_json::from_value(value).map_err(|_| damaged("its columns are not as expected"))?;
                 columns = Some(parsed);
             } else {
                 detail.insert(name, value);
             }
         }
-        let columns: Columns = columns.ok_or(damaged("its columns are withheld"))?;
+        let columns: RecordColumns = columns.ok_or(damaged("its columns are withheld"))?;
         if columns.seq != seq {
             return Err(damaged("it has another number"));
         }

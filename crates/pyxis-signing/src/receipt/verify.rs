@@ -7,7 +7,7 @@ use super::VERSION;
 use super::claims::{AuditHead, ReceiptClaims};
 use super::facts::{FactsError, RecordedFacts};
 use super::jws;
-use super::key_set::{KeyPurpose, KeySet};
+use super::key_set::{ReceiptKeyPurpose, ReceiptKeySet};
 use super::record::DisclosedRecord;
 
 /// Reason why a receipt is not genuine.
@@ -28,7 +28,7 @@ pub enum ReceiptError {
         /// Name of the key.
         kid: String,
         /// Purpose that it must have.
-        purpose: KeyPurpose,
+        purpose: ReceiptKeyPurpose,
     },
     /// The token's signature is wrong.
     #[error("the signature is wrong: the receipt was changed, or another key made it")]
@@ -57,16 +57,16 @@ pub enum ReceiptError {
 pub struct VerifiedReceipt {
     /// Content.
     pub claims: ReceiptClaims,
-    /// What was verified, one sentence a step.
+    /// Steps of the verification, one sentence each.
     pub steps: Vec<String>,
 }
 
 /// Verifies a receipt.
-pub fn verify(token: &str, keys: &KeySet) -> Result<VerifiedReceipt, ReceiptError> {
+pub fn verify(token: &str, keys: &ReceiptKeySet) -> Result<VerifiedReceipt, ReceiptError> {
     let parts = jws::split(token)?;
     let unknown = |kid: &str, purpose| ReceiptError::UnknownKey { kid: kid.to_owned(), purpose };
-    let key = keys.find(&parts.kid, KeyPurpose::Receipt);
-    let key = key.ok_or_else(|| unknown(&parts.kid, KeyPurpose::Receipt))?;
+    let key = keys.find(&parts.kid, ReceiptKeyPurpose::Receipt);
+    let key = key.ok_or_else(|| unknown(&parts.kid, ReceiptKeyPurpose::Receipt))?;
     if !key.verifies(parts.signed.as_bytes(), &parts.signature) {
         return Err(ReceiptError::Signature);
     }
@@ -78,8 +78,8 @@ pub fn verify(token: &str, keys: &KeySet) -> Result<VerifiedReceipt, ReceiptErro
     let mut steps = vec![format!("signature by receipt key {}", parts.kid)];
 
     let head = &claims.audit.head;
-    let head_key = keys.find(&head.kid, KeyPurpose::AuditHead);
-    let head_key = head_key.ok_or_else(|| unknown(&head.kid, KeyPurpose::AuditHead))?;
+    let head_key = keys.find(&head.kid, ReceiptKeyPurpose::AuditHead);
+    let head_key = head_key.ok_or_else(|| unknown(&head.kid, ReceiptKeyPurpose::AuditHead))?;
     let root = hash(&head.root).ok_or(ReceiptError::HeadSignature)?;
     let signed = signed_head(head, &root).ok_or(ReceiptError::HeadSignature)?;
     if !head_key.verifies(&signed.0, &signed.1) {

@@ -101,11 +101,16 @@ impl FromRow for Tile {
 /// The end of the log for proofs of records up to `seq`: the nearest signed head at or after it, or else the newest
 /// record. `None` if the log ends before `seq`.
 pub async fn end_after(store: &Store, keys: &AuditKeys, seq: i64) -> Result<Option<TreeEnd>, TreeError> {
-    let query = sql("SELECT seq, mac, signed_at, signature FROM audit_checkpoints WHERE seq >= $1 ORDER BY seq");
+    let query =
+        sql("SELECT seq, mac, signed_at, signature FROM audit_checkpoints WHERE seq >= $1 ORDER BY seq");
     let signed: Option<Checkpoint> = store.optional(query.bind(seq).limit(1)).await?;
     if let Some(signed) = signed {
         let end = TreeEnd { seq: signed.seq, mac: signed.mac };
-        return if signed.is_genuine(keys) { Ok(Some(end)) } else { Err(TreeError::Damaged { seq: end.seq }) };
+        return if signed.is_genuine(keys) {
+            Ok(Some(end))
+        } else {
+            Err(TreeError::Damaged { seq: end.seq })
+        };
     }
     let head: Option<(i64, Vec<u8>)> =
         store.optional(sql("SELECT seq, mac FROM audit_head WHERE id = 1")).await?;
@@ -165,7 +170,8 @@ pub async fn prove(
         }
         for (row, members) in leaves.rows {
             tree.insert(0, index_of(row.seq), leaf(&members));
-            if seqs.contains(&row.seq) && !found.iter().any(|(known, _): &(AuditRow, _)| known.seq == row.seq) {
+            if seqs.contains(&row.seq) && !found.iter().any(|(known, _): &(AuditRow, _)| known.seq == row.seq)
+            {
                 found.push((row, members));
             }
         }

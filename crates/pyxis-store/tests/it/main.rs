@@ -10,6 +10,7 @@ mod agents;
 mod api_keys;
 mod approvals;
 mod audit;
+mod audit_tree;
 mod backup;
 mod brands;
 mod busy_database;

@@ -1,8 +1,11 @@
-//! `pyxis audit`.
+//! `pyxis audit` and `pyxis receipt-key`.
+
+use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::TxnId;
 
 /// `pyxis audit …`
 #[derive(Debug, Subcommand)]
@@ -24,6 +27,22 @@ pub enum AuditCommand {
         #[arg(long = "kind", value_name = "EVENT", value_parser = event)]
         events: Vec<AuditEvent>,
     },
+    /// Write the signed receipt of a decided request.
+    Receipt {
+        /// Transaction id.
+        txn_id: TxnId,
+        /// New file to write [default: standard output].
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Verify a receipt with nothing but files. Exit 1 if it is not genuine.
+    VerifyReceipt {
+        /// Receipt to verify.
+        file: PathBuf,
+        /// Saved response of /.well-known/pyxis-receipt-keys, or output of `pyxis receipt-key export`.
+        #[arg(long, value_name = "FILE")]
+        keys: PathBuf,
+    },
     /// List requests that were open when a standby of PostgreSQL was promoted.
     InFlight {
         /// Time of the promotion (RFC 3339) [default: when the latest one was noticed].
@@ -33,6 +52,21 @@ pub enum AuditCommand {
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
         margin: u64,
     },
+}
+
+/// `pyxis receipt-key …`
+#[derive(Debug, Subcommand)]
+pub enum ReceiptKeyCommand {
+    /// List the keys that sign receipts, newest first.
+    List,
+    /// Sign receipts with a new key. Earlier ones stay published.
+    Rotate {
+        /// Stop publishing the earlier keys, because others may know them. Their receipts must be issued again.
+        #[arg(long)]
+        compromised: bool,
+    },
+    /// Print the public keys as a JSON Web Key Set, for `pyxis audit verify-receipt`.
+    Export,
 }
 
 fn time(text: &str) -> Result<UnixMillis, String> {

@@ -8,7 +8,7 @@ use pyxis_gateway::admin;
 use pyxis_store::audit::{self, AuditFilter};
 use serde_json::json;
 
-use super::{in_flight, open, out, workspace};
+use super::{in_flight, open, out, receipts, workspace};
 use crate::app::App;
 use crate::cli::{AuditCommand, ExportFormat, Global};
 use crate::signed_head;
@@ -17,8 +17,16 @@ use crate::signed_head;
 const PAGE: u32 = 1000;
 
 pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCode> {
+    // An auditor has no database and no key.
+    if let AuditCommand::VerifyReceipt { file, keys } = &command {
+        return receipts::verify(global.json, file, keys);
+    }
     let app = open(global).await?;
     match command {
+        AuditCommand::VerifyReceipt { .. } => {}
+        AuditCommand::Receipt { txn_id, out } => {
+            receipts::write(&app, global, txn_id, out.as_deref()).await?;
+        }
         AuditCommand::Verify => return verify(&app, global.json).await,
         AuditCommand::Export { format } => export(&app, global, format).await?,
         AuditCommand::Tail { lines, events } => tail(&app, global, lines, events).await?,

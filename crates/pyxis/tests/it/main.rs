@@ -28,6 +28,7 @@ mod openapi;
 mod people;
 mod races;
 mod rebinding;
+mod receipts;
 mod run;
 mod scoring;
 mod signer;

@@ -34,7 +34,8 @@ fn download(txn: TxnId, receipt: String) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/jwt"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{}\"", receipts::file_name(txn))) {
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{}\"", receipts::file_name(txn)))
+    {
         headers.insert(CONTENT_DISPOSITION, value);
     }
     response
@@ -106,7 +107,7 @@ pub(super) async fn of_person(
     path = "/.well-known/pyxis-receipt-keys",
     tag = "Agent",
     operation_id = "getReceiptKeys",
-    responses((status = 200, description = "The keys.", body = KeySet)),
+    responses((status = 200, description = "The keys.", body = ReceiptKeySet)),
 )]
 pub(super) async fn published_keys(Extract(state): Extract<State>) -> Result<Response> {
     let mut response = Json(keys::published(&state).await?).into_response();
