@@ -39,6 +39,7 @@ mod proofs;
 mod proxy;
 mod quickstart;
 mod run;
+mod saved_login;
 mod score_jobs;
 mod score_keys;
 mod scorers;
