@@ -41,6 +41,7 @@ mod quickstart;
 mod receipt_keys;
 mod receipts;
 mod run;
+mod saved_login;
 mod score_jobs;
 mod score_keys;
 mod scorers;

@@ -105,7 +105,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
     Ok(())
 }
 
-/// The credential with this name. The refusal names the nearest one: whoever has the command line may list them.
+/// The credential with this name. The refusal names the nearest one, because the command line may list them all.
 pub(super) async fn credential_row(app: &App, actor: &Actor, name: &str) -> Result<CredentialRow> {
     let (store, workspace) = (&app.gateway.store, actor.workspace);
     match credentials::get(store, workspace, name).await {

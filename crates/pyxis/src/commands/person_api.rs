@@ -11,7 +11,7 @@ use pyxis_net::body::{empty, full, read_capped};
 use serde_json::Value;
 
 use super::run::access::secret_variable;
-use super::{connect, login};
+use super::{connect, saved_login};
 use crate::app;
 use crate::cli::PersonOptions;
 use crate::config::Config;
@@ -46,7 +46,7 @@ impl PersonApi {
         let given = options.url.clone().or_else(|| ProcessEnv.var("PX_URL"));
         let given = given.as_deref().map(connect::base_url).transpose()?;
         let token = secret_variable(&options.token_env)?;
-        let saved = if token.is_some() && given.is_some() { None } else { login::person()? };
+        let saved = if token.is_some() && given.is_some() { None } else { saved_login::person()? };
         let env = &options.token_env;
         let (url, token) = match (given, token, saved) {
             (Some(url), Some(token), _) => (url, token),

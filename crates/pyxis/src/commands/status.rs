@@ -11,7 +11,7 @@ use pyxis_net::body::{empty, read_capped};
 use serde_json::{Value, json};
 
 use super::person_api::PersonApi;
-use super::{connect, healthcheck, login, out, quiet, settings};
+use super::{connect, healthcheck, out, quiet, saved_login, settings};
 use crate::app;
 use crate::cli::{Global, PersonOptions};
 use crate::config::Config;
@@ -68,7 +68,7 @@ fn url(config: &Config, options: &PersonOptions) -> Result<String> {
     if let Some(server) = running::find(&config.data_dir) {
         return Ok(format!("http://{}", healthcheck::reachable(server.address)));
     }
-    match login::person().ok().flatten() {
+    match saved_login::person().ok().flatten() {
         Some(saved) => Ok(saved.url),
         None => healthcheck::local_server_url(config),
     }

@@ -78,7 +78,7 @@ fn short(time: Duration) -> String {
     }
 }
 
-/// What an approval would send, and what the person should know.
+/// The request that an approval would send, with its context.
 pub(super) fn request(request: &Value, now: UnixMillis) -> String {
     let mut text = String::new();
     let mut field = |label: &str, value: &str| {
@@ -138,7 +138,7 @@ fn body(text: &mut String, request: &Value) {
     }
 }
 
-/// What a grant would let through.
+/// The requests that a grant would let through.
 pub(super) fn grant(request: &Value, seconds: u64, agent_only: bool, max_uses: Option<i64>) -> String {
     let member = |name: &str| out::on_one_line(request[name].as_str().unwrap_or_default());
     let agent = if agent_only { format!(" of {}", member("agent_name")) } else { String::new() };

@@ -7,8 +7,8 @@ use pyxis_core::secret::SecretString;
 use pyxis_net::Client;
 use pyxis_run::{Server, ServerError};
 
-use crate::commands::login::SavedLogin;
-use crate::commands::{connect, login};
+use crate::commands::saved_login::SavedLogin;
+use crate::commands::{connect, saved_login};
 use crate::config::Config;
 use crate::config::env::{Env, ProcessEnv};
 use crate::config::read_secret;
@@ -28,7 +28,7 @@ impl Access {
     pub(in crate::commands) fn with_key(config: &Config, url: Option<&str>, key_env: &str) -> Result<Self> {
         let given = url.map(str::to_owned).or_else(|| ProcessEnv.var("PX_URL"));
         let key = secret_variable(key_env)?;
-        let saved = if key.is_some() && given.is_some() { None } else { login::read()? };
+        let saved = if key.is_some() && given.is_some() { None } else { saved_login::agent()? };
         let url = match (&given, &saved) {
             (Some(url), _) => connect::base_url(url)?,
             (None, Some(saved)) => saved.url.clone(),
