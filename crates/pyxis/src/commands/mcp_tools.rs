@@ -66,7 +66,7 @@ async fn list(global: &Global, state: &State, actor: &Actor, credential: &str) -
     let rows: Vec<Value> =
         if global.json { rows.iter().map(tool_json).collect() } else { rows.iter().map(of_table).collect() };
     let columns = ["name", "permission", "changed", "offered", "fingerprint", "description"];
-    out::table(global.json, &columns, &rows);
+    out::list(global.json, "tools", &columns, &rows);
     Ok(())
 }
 

@@ -49,7 +49,7 @@ pub(super) async fn import(
             "outcome": line.outcome.describe(),
         })
     });
-    out::table(global.json, &["line", "variable", "name", "outcome"], &rows.collect::<Vec<_>>());
+    out::list(global.json, "variables", &["line", "variable", "name", "outcome"], &rows.collect::<Vec<_>>());
     Ok(())
 }
 
