@@ -22,8 +22,8 @@ use pyxis_store::votes::{self, Verdict, VoteRow};
 use pyxis_store::{StoreError, StoreEvent, Tx, generations, policies};
 use serde::Serialize;
 
-pub use super::approver::Approver;
 use self::details::{DecisionDetail, EditDetail, GrantDetail, PasskeyDetail};
+pub use super::approver::Approver;
 use super::edit::{self, PreparedEdit, Reviewed};
 use super::viewer_status;
 use crate::credentials::records::json;
