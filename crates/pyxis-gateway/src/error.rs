@@ -250,7 +250,9 @@ pub enum Error {
     #[error("already decided")]
     AlreadyDecided(ApprovalState),
     /// The request was edited after this person had read it.
-    #[error("the request was edited after you had read it; read it again and send its `digest` with the approval")]
+    #[error(
+        "the request was edited after you had read it; read it again and send its `digest` with the approval"
+    )]
     RequestChanged,
     /// The person may not decide this transaction.
     #[error("not eligible: {0}")]

@@ -148,7 +148,8 @@ pub(crate) async fn of_poll(response: Response<Body>) -> ProxyResponse {
 fn with_edit(answer: ProxyResponse, edited: Option<Value>) -> ProxyResponse {
     let Some(edited) = edited.filter(Value::is_object) else { return answer };
     let ProxyResponse::Final(mut result) = answer else { return answer };
-    let said = "A person edited this request before it was decided. `edited` has the difference to what you sent.";
+    let said =
+        "A person edited this request before it was decided. `edited` has the difference to what you sent.";
     result.content.push(ContentBlock::text(format!("{said}\n{}", edited["difference"])));
     let data = result.structured_content.get_or_insert_with(|| json!({}));
     if data.is_object() {

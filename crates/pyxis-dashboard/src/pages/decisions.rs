@@ -8,8 +8,8 @@ use pyxis_gateway::approvals::decide::{self, AuthMethod, Decision, DecisionOutco
 use pyxis_gateway::approvals::edit::Reviewed;
 
 use super::cards::surface;
-use super::{ceremony, edit};
 use super::inbox::txn;
+use super::{ceremony, edit};
 use crate::form::{Fields, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;

@@ -209,13 +209,12 @@ impl<'de> Deserialize<'de> for Members<'de> {
 mod tests {
     use super::*;
 
-    const JSON: &str = r#"{ "to": "a\u0041", "amount": 5.00, "ok": true, "items": [{"n": null}], "amount2": 1e2 }"#;
+    const JSON: &str =
+        r#"{ "to": "a\u0041", "amount": 5.00, "ok": true, "items": [{"n": null}], "amount2": 1e2 }"#;
 
     fn labels(content_type: &str, body: &str) -> Vec<(String, String)> {
         match inputs(Some(content_type), body) {
-            BodyInput::Values(inputs) => {
-                inputs.into_iter().map(|input| (input.label, input.value)).collect()
-            }
+            BodyInput::Values(inputs) => inputs.into_iter().map(|input| (input.label, input.value)).collect(),
             other => panic!("no values: {other:?}"),
         }
     }
@@ -223,13 +222,13 @@ mod tests {
     #[test]
     fn each_scalar_of_json_has_an_input_and_nothing_else_changes() {
         let shown = labels("application/json", JSON);
-        let expected = [("to", "aA"), ("amount", "5.00"), ("ok", "true"), ("items[0].n", "null"), ("amount2", "1e2")];
+        let expected =
+            [("to", "aA"), ("amount", "5.00"), ("ok", "true"), ("items[0].n", "null"), ("amount2", "1e2")];
         assert_eq!(shown, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let same = with_values(None, JSON, |index| Some(shown[index].1.clone())).unwrap();
         assert_eq!(same, JSON);
-        let edit = |at: usize, value: &str| {
-            with_values(None, JSON, |index| (index == at).then(|| value.to_owned()))
-        };
+        let edit =
+            |at: usize, value: &str| with_values(None, JSON, |index| (index == at).then(|| value.to_owned()));
         assert_eq!(edit(1, "50").unwrap(), JSON.replace("5.00", "50"));
         assert_eq!(edit(0, "b\"").unwrap(), JSON.replace(r#""a\u0041""#, r#""b\"""#));
         assert_eq!(edit(3, "x").unwrap(), JSON.replace("null", r#""x""#));

@@ -38,12 +38,10 @@ pub(super) fn read(fields: &Fields, seen: &ApprovalView) -> Result<RequestEdit, 
     let Some(form) = form(seen) else { return Err("this request cannot be edited".to_owned()) };
     let content_type = seen.row.content_type.as_deref();
     let body = match (&form.body, seen.editable_body()) {
-        (BodyInput::Values(_), Ok(body)) => {
-            Some(edit_body::with_values(content_type, body, |index| {
-                let name = format!("body:{index}");
-                fields.all(&name).next().map(|value| value.replace("\r\n", "\n"))
-            })?)
-        }
+        (BodyInput::Values(_), Ok(body)) => Some(edit_body::with_values(content_type, body, |index| {
+            let name = format!("body:{index}");
+            fields.all(&name).next().map(|value| value.replace("\r\n", "\n"))
+        })?),
         (BodyInput::Text(_), Ok(_)) => fields.all("body").next().map(|_| fields.text("body")),
         _ => None,
     };
@@ -68,7 +66,10 @@ fn header_changes(
     wanted: &[(String, String)],
 ) -> Option<Vec<(String, Option<String>)>> {
     let of = |list: &[(String, String)], name: &str| -> Vec<String> {
-        list.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone()).collect()
+        list.iter()
+            .filter(|(own, _)| own.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.clone())
+            .collect()
     };
     let mut changes = Vec::new();
     let mut done: Vec<String> = Vec::new();

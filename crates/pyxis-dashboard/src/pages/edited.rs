@@ -19,9 +19,11 @@ pub(super) fn card(view: &ApprovalView, now: UnixMillis) -> Option<EditCard> {
         let query = asked.difference.query().iter().map(|change| changed("Query", change));
         query.chain(asked.difference.headers().iter().map(|change| changed("Header", change))).collect()
     });
-    let lines = view.asked.as_ref().zip(view.body.as_ref()).map(|(asked, body)| {
-        diff_lines(view.row.content_type.as_deref(), &asked.body, body)
-    });
+    let lines = view
+        .asked
+        .as_ref()
+        .zip(view.body.as_ref())
+        .map(|(asked, body)| diff_lines(view.row.content_type.as_deref(), &asked.body, body));
     Some(EditCard {
         by: view.row.edited_by_email.clone().unwrap_or_else(|| "someone".to_owned()),
         at: Timestamp::new(view.row.edited_at.unwrap_or(view.row.created_at), now),
@@ -33,8 +35,7 @@ pub(super) fn card(view: &ApprovalView, now: UnixMillis) -> Option<EditCard> {
 }
 
 fn changed(part: &'static str, change: &ValueChange) -> ChangedValue {
-    let joined =
-        |values: &[String]| if values.is_empty() { "none".to_owned() } else { values.join(", ") };
+    let joined = |values: &[String]| if values.is_empty() { "none".to_owned() } else { values.join(", ") };
     ChangedValue {
         part,
         name: change.name.clone(),

@@ -240,7 +240,12 @@ fn look_again(mut page: Response) -> Response {
     page
 }
 
-pub(super) async fn load_card(state: &State, who: &SignedIn, id: &str, place: ReturnTo) -> Result<Card, Error> {
+pub(super) async fn load_card(
+    state: &State,
+    who: &SignedIn,
+    id: &str,
+    place: ReturnTo,
+) -> Result<Card, Error> {
     let row = view::row(&state.gateway, who.person.workspace(), txn(id)?).await?;
     who.require_approve(row.credential_id)?;
     let view = view::load_view(&state.gateway, who.person.workspace(), row.txn_id).await?;

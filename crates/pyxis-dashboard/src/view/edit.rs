@@ -158,7 +158,8 @@ mod tests {
     #[test]
     fn json_differs_value_by_value() {
         let lines = diff_lines(None, br#"{"to":"a","amount":5000}"#, br#"{"to":"a","amount":50}"#);
-        let told: Vec<String> = lines.iter().map(|line| format!("{}{}", line.kind.sign(), line.text)).collect();
+        let told: Vec<String> =
+            lines.iter().map(|line| format!("{}{}", line.kind.sign(), line.text)).collect();
         assert_eq!(told, [" {", "   \"to\": \"a\",", "-  \"amount\": 5000", "+  \"amount\": 50", " }"]);
         assert!(diff_lines(None, b"same", b"same").is_empty());
     }

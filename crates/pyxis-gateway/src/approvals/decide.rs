@@ -22,9 +22,9 @@ use pyxis_store::votes::{self, Verdict, VoteRow};
 use pyxis_store::{StoreError, StoreEvent, Tx, generations, policies};
 use serde::Serialize;
 
+use self::details::{DecisionDetail, EditDetail, GrantDetail, PasskeyDetail};
 pub use super::approver::Approver;
 pub use super::batch_assertion::BatchAssertion;
-use self::details::{DecisionDetail, EditDetail, GrantDetail, PasskeyDetail};
 use super::edit::{self, PreparedEdit, Reviewed};
 use super::viewer_status;
 use crate::credentials::records::json;

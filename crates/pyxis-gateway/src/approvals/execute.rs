@@ -177,7 +177,11 @@ pub(super) fn is_denied(
 }
 
 /// The request to be sent.
-pub(super) async fn open_request(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<StoredRequest> {
+pub(super) async fn open_request(
+    store: &Store,
+    keyring: &Keyring,
+    row: &ApprovalRow,
+) -> Result<StoredRequest> {
     let sealed = approvals::request(store, row.workspace_id, row.txn_id).await?;
     let sealed = sealed.ok_or(Error::NoLongerAllowed("the stored request was purged"))?;
     let aad = approvals::request_aad(row.workspace_id, row.txn_id);

@@ -185,12 +185,7 @@ impl ApprovalView {
     }
 
     /// Adds the complete request, and the one that its agent sent if people edited it.
-    fn show_request(
-        &mut self,
-        redactor: &Redactor,
-        request: StoredRequest,
-        asked: Option<&StoredRequest>,
-    ) {
+    fn show_request(&mut self, redactor: &Redactor, request: StoredRequest, asked: Option<&StoredRequest>) {
         // The rule paused what the agent sent.
         let fact = content_fact(&self.row, asked.unwrap_or(&request));
         self.content = fact.map(|fact| redactor.text(&fact));

@@ -37,21 +37,22 @@ pub async fn edit(
     txn: TxnId,
     edited: &EditedRequest<'_>,
 ) -> Result<bool, StoreError> {
-    let query = sql("UPDATE approvals SET edits = edits + 1, asked_digest = coalesce(asked_digest, digest), \
+    let query =
+        sql("UPDATE approvals SET edits = edits + 1, asked_digest = coalesce(asked_digest, digest), \
          digest = $1, sealed_target = $2, body_bytes = $3, content_type = $4, edited_by = $5, \
          edited_by_email = $6, edited_at = $7 \
          WHERE workspace_id = $8 AND txn_id = $9 AND state = 'pending' AND digest = $10 AND expires_at > $11")
-    .bind(edited.digest)
-    .bind(&edited.sealed_target)
-    .bind(edited.body_bytes)
-    .bind(edited.content_type)
-    .bind(edited.user)
-    .bind(edited.email)
-    .bind(edited.now)
-    .bind(workspace)
-    .bind(txn)
-    .bind(edited.seen)
-    .bind(edited.now);
+        .bind(edited.digest)
+        .bind(&edited.sealed_target)
+        .bind(edited.body_bytes)
+        .bind(edited.content_type)
+        .bind(edited.user)
+        .bind(edited.email)
+        .bind(edited.now)
+        .bind(workspace)
+        .bind(txn)
+        .bind(edited.seen)
+        .bind(edited.now);
     if tx.execute(query).await? == 0 {
         return Ok(false);
     }

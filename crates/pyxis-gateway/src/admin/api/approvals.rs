@@ -27,7 +27,9 @@ use crate::approvals::view::{self, ApprovalView, Filter};
 use crate::approvals::viewer_status::{self, NOT_YOURS};
 use crate::credentials::signing;
 use crate::error::{Error, Result};
-use crate::problems::{AlreadyDecided, EditRefused, NoRoomForEdit, NotApproved, NotEligible, PasskeyRequired};
+use crate::problems::{
+    AlreadyDecided, EditRefused, NoRoomForEdit, NotApproved, NotEligible, PasskeyRequired,
+};
 use crate::runtime::state::State;
 use crate::values;
 

@@ -150,7 +150,8 @@ fn headers(
     for (name, (_, value)) in names.iter().zip(changes) {
         let Some(value) = value else { continue };
         check_no_secret(HEADERS, redactor, value)?;
-        let bad = |_| Error::field(HEADERS, format!("the value of `{name}` has a line end or control character"));
+        let bad =
+            |_| Error::field(HEADERS, format!("the value of `{name}` has a line end or control character"));
         edited.append(name, HeaderValue::try_from(value.as_str()).map_err(bad)?);
     }
     let size: usize = edited.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();

@@ -84,8 +84,7 @@ impl Model {
 
 /// Takes every step, and compares what happened with the model after each.
 async fn play(proxy: &Proxy, round: usize, steps: &[Step]) {
-    let people =
-        [proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api)];
+    let people = [proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api)];
     let before = proxy.upstream.requests().len();
     let txn = proxy.pause(round).await;
     let first = row(proxy, txn).await.digest;
@@ -125,8 +124,16 @@ async fn play(proxy: &Proxy, round: usize, steps: &[Step]) {
     let sent = proxy.upstream.requests().split_off(before);
     let (digest, body) = model.now();
     if model.voters == [true, true] {
-        assert_eq!((end.state, end.forward_state), (ApprovalState::Approved, ForwardState::Done), "{steps:?}");
-        assert_eq!(sent.iter().map(|request| request.text()).collect::<Vec<_>>(), [body.as_str()], "{steps:?}");
+        assert_eq!(
+            (end.state, end.forward_state),
+            (ApprovalState::Approved, ForwardState::Done),
+            "{steps:?}"
+        );
+        assert_eq!(
+            sent.iter().map(|request| request.text()).collect::<Vec<_>>(),
+            [body.as_str()],
+            "{steps:?}"
+        );
         assert_eq!((end.decided_digest.as_ref(), end.sent_digest.as_ref()), (Some(digest), Some(digest)));
     } else {
         assert!(sent.is_empty(), "{steps:?}");
