@@ -403,7 +403,6 @@ impl<E: Env> SettingSources<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use pyxis_gateway::channels::slack::SlackConfig;
     use pyxis_gateway::channels::telegram::TelegramConfig;
 
     use super::*;
@@ -541,24 +540,6 @@ mod tests {
         assert_eq!(telegram.poll, Duration::from_secs(30));
         assert_eq!(telegram.api_base, "https://api.telegram.org");
         assert!(telegram.webhook_secret.is_none());
-    }
-
-    #[test]
-    fn a_slack_app_needs_a_bot_and_a_way_to_hear_what_people_do() {
-        let of =
-            |vars: &[(&str, &str)]| load(vars, &[]).unwrap().chats.platforms.get::<SlackConfig>().cloned();
-        let bot = ("PX_SLACK_BOT_TOKEN", "xoxb-very-secret");
-        assert!(of(&[("PX_SLACK_APP_TOKEN", "xapp-1")]).is_none());
-        let socket = of(&[bot, ("PX_SLACK_APP_TOKEN", "xapp-1"), ("PX_SLACK_CHANNEL", " C0OPS ")]).unwrap();
-        assert_eq!(
-            (socket.channel.as_deref(), socket.api_base.as_str()),
-            (Some("C0OPS"), "https://slack.com")
-        );
-        assert!(socket.signing_secret.is_none() && !format!("{socket:?}").contains("very-secret"));
-        let signed = of(&[bot, ("PX_SLACK_SIGNING_SECRET", "s")]).unwrap();
-        assert!(signed.app_token.is_none() && signed.channel.is_none());
-        let error = load(&[("PX_SLACK_BOT_TOKEN", "very-secret")], &[]).map(drop).unwrap_err();
-        assert!(!format!("{error:#}").contains("very-secret"), "{error:#}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 pub(super) struct Interaction {
     #[serde(rename = "type")]
     pub(super) kind: String,
-    pub(super) user: Person,
+    pub(super) user: SlackUser,
     pub(super) team: Option<ObjectId>,
     /// Opens a window within three seconds.
     pub(super) trigger_id: Option<String>,
@@ -20,7 +20,7 @@ pub(super) struct Interaction {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Person {
+pub(super) struct SlackUser {
     pub(super) id: String,
     /// Team of the person, which in a shared channel is another one than the app's.
     pub(super) team_id: Option<String>,

@@ -97,3 +97,62 @@ fn check_prefix(variable: &str, token: Option<&SecretString>, prefix: &str) -> R
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Variables that are set.
+    struct Variables<'a>(&'a [(&'static str, &'a str)]);
+
+    impl Variables<'_> {
+        fn value(&self, key: &str) -> Option<String> {
+            self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned())
+        }
+    }
+
+    impl SettingsSource for Variables<'_> {
+        fn text(&self, key: &'static str) -> Result<String, BoxError> {
+            let default = KEYS.iter().find(|known| known.name == key).map(|known| known.default.to_owned());
+            Ok(self.value(key).or(default).unwrap_or_default())
+        }
+
+        fn secret(&self, key: &'static str) -> Result<Option<SecretString>, BoxError> {
+            Ok(self.value(key).map(SecretString::new))
+        }
+    }
+
+    fn load(variables: &[(&'static str, &str)]) -> Result<Option<SlackConfig>, BoxError> {
+        let mut chats = ChatSettings::default();
+        read(&Variables(variables), &mut chats)?;
+        Ok(chats.get::<SlackConfig>().cloned())
+    }
+
+    #[test]
+    fn an_app_needs_a_bot_and_a_way_to_hear_what_people_do() {
+        let bot = ("slack_bot_token", "xoxb-very-secret");
+        assert!(load(&[("slack_app_token", "xapp-1")]).unwrap().is_none());
+        let socket =
+            load(&[bot, ("slack_app_token", "xapp-1"), ("slack_channel", " C0OPS ")]).unwrap().unwrap();
+        assert_eq!((socket.channel.as_deref(), socket.api_base.as_str()), (Some("C0OPS"), SLACK));
+        assert!(socket.is_public() && socket.signing_secret.is_none());
+        assert!(!format!("{socket:?}").contains("very-secret"));
+        let signed = load(&[bot, ("slack_signing_secret", "s")]).unwrap().unwrap();
+        assert!(signed.app_token.is_none() && signed.channel.is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_right_is_refused_by_its_name_and_without_its_secret() {
+        for (key, value) in [
+            ("slack_bot_token", "xoxb-very-secret"),
+            ("slack_bot_token", "xapp-very-secret"),
+            ("slack_app_token", "xoxb-very-secret"),
+            ("slack_channel", "#ops"),
+            ("slack_api_base", "slack.com"),
+        ] {
+            let error = load(&[(key, value)]).map(drop).unwrap_err().to_string();
+            assert!(error.contains(&SettingKey::variable(key)), "{key}: {error}");
+            assert!(!error.contains("very-secret"), "{error}");
+        }
+    }
+}

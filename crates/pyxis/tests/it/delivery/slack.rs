@@ -149,7 +149,7 @@ engines! {
         for part in ["Approval needed", "default-agent wants to use api", "POST http://127.0.0.1", "/act", "│ round 1", "Secured by Pyxis"] {
             assert!(message.text.contains(part), "{part}: {}", message.text);
         }
-        assert!(message.notice.starts_with("Approval needed\n"), "{}", message.notice);
+        assert!(message.notice.starts_with("Pyxis · Approval needed\ndefault-agent wants"), "{}", message.notice);
         assert_eq!(message.labels(), ["Approve", "Approve for 30 min", "Deny", "Details"]);
         for (label, button) in &message.buttons {
             assert_eq!(button["value"].as_str().unwrap().contains(&txn.to_string()), false);
@@ -232,7 +232,7 @@ engines! {
         decide(&scene.proxy.state, &owner, txn, Decision::Deny(Some("not now".to_owned()))).await.unwrap();
         let done = scene.edited(&message, "Denied by a@example.com").await;
         assert!(done.text.contains("“not now”") && done.buttons.is_empty(), "{done:?}");
-        assert_eq!(done.notice.lines().next(), Some("Denied"));
+        assert!(done.notice.lines().next().is_some_and(|line| line.ends_with("Denied")), "{}", done.notice);
     }
 
     async fn an_account_that_nobody_linked_is_refused_visibly_and_on_record(scene: &mut Scene) {
@@ -310,7 +310,7 @@ engines! {
         scene.link(ADA).await;
         let request = scene.proxy.forward("POST", &scene.proxy.upstream.url("/act"));
         let txn = scene.proxy.paused(request.body("&".repeat(3000).into()).unwrap()).await;
-        let message = scene.said("Not shown here").await;
+        let message = scene.said("Read the full request and approve: ").await;
         assert_eq!(message.labels(), ["Read and approve", "Deny"]);
         let link = format!("https://px.example.com/approve/{txn}");
         assert_eq!(message.button("Read and approve")["url"], link.as_str());

@@ -58,6 +58,7 @@ engines! {
         let first = workspaces::list(&store).await.unwrap().iter().map(|found| found.id).min().unwrap();
         let chosen = async || channels::default_chat(&store, first, platform).await.unwrap();
         crate::support::until("the channel is set", async || chosen().await.filter(|channel| channel == CHANNEL)).await;
+        scene.slack.until(|slack| (slack.sockets() == 1).then_some(())).await;
         let actor = Actor::cli(first);
         channels::set_default_chat(&scene.proxy.state, &actor, platform, "U0ADA").await.unwrap();
         scene.workers.end().await;
