@@ -61,8 +61,8 @@ impl PersonApi {
                 _ => (saved.url, saved.token),
             },
             (_, None, None) => bail!(
-                "not signed in: create an access token with the scope px:approve in the dashboard under Account, then \
-                 run `pyxis login`, or put the token into {env}"
+                "not signed in: run `pyxis login` with your access token, or put it into {env}. Create one with the \
+                 scope px:approve in the dashboard, under Account"
             ),
         };
         Self::with_token(config, url, &token)

@@ -27,7 +27,7 @@ const MAX_ANSWER: usize = 16 * 1024 * 1024;
 /// Prints what is known. Exit 1 unless the server is ready.
 pub(super) async fn run(global: &Global, options: &PersonOptions) -> Result<ExitCode> {
     let config = settings(&quiet(global.flags()))?;
-    let url = url(&config, options)?;
+    let AskedServer { url, login_url } = asked_server(&config, options)?;
     // The address is the operator's own, and often a private one.
     let client = app::client(&config)?.private();
     let mut status = json!({ "url": url });
@@ -53,24 +53,32 @@ pub(super) async fn run(global: &Global, options: &PersonOptions) -> Result<Exit
         let described = get(&client, &format!("{url}/openapi.json")).await;
         status["version"] =
             described.map(|(_, document)| document["info"]["version"].clone()).unwrap_or_default();
-        status["pending"] = pending(&config, options).await;
+        status["pending"] = pending(&config, &login_url, options).await;
     }
     status["last_backup"] = last_backup(&config);
     print(global.json, &status);
     Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The server that is asked: the named one, the one that runs here, that of the login, or the default one.
-fn url(config: &Config, options: &PersonOptions) -> Result<String> {
+/// The server that is asked, and the URL that a login for it has.
+struct AskedServer {
+    url: String,
+    login_url: String,
+}
+
+/// The named server, the one that runs here, that of the login, or the default one.
+fn asked_server(config: &Config, options: &PersonOptions) -> Result<AskedServer> {
+    let same = |url: String| AskedServer { login_url: url.clone(), url };
     if let Some(url) = options.url.clone().or_else(|| ProcessEnv.var("PX_URL")) {
-        return connect::base_url(&url);
+        return connect::base_url(&url).map(same);
     }
     if let Some(server) = running::find(&config.data_dir) {
-        return Ok(format!("http://{}", healthcheck::reachable(server.address)));
+        let url = format!("http://{}", healthcheck::reachable(server.address));
+        return Ok(AskedServer { url, login_url: server.base_url });
     }
     match saved_login::person().ok().flatten() {
-        Some(saved) => Ok(saved.url),
-        None => healthcheck::local_server_url(config),
+        Some(saved) => Ok(same(saved.url)),
+        None => healthcheck::local_server_url(config).map(same),
     }
 }
 
@@ -83,9 +91,10 @@ async fn get(client: &Client, url: &str) -> Result<(StatusCode, Value)> {
     Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
 }
 
-/// Number of pending requests, for a person who is signed in.
-async fn pending(config: &Config, options: &PersonOptions) -> Value {
-    let Ok(api) = PersonApi::new(config, options) else { return Value::Null };
+/// Number of pending requests, for a person who is signed in to this server.
+async fn pending(config: &Config, login_url: &str, options: &PersonOptions) -> Value {
+    let options = PersonOptions { url: Some(login_url.to_owned()), token_env: options.token_env.clone() };
+    let Ok(api) = PersonApi::new(config, &options) else { return Value::Null };
     super::decisions::all_pending(&api).await.map_or(Value::Null, |pending| pending.len().into())
 }
 

@@ -69,6 +69,15 @@ engines! {
     }
 }
 
+#[tokio::test]
+async fn without_the_dashboard_no_link_is_printed_that_leads_nowhere() {
+    let app = App::empty(Setup::new());
+    let ran = serve_once(&app, &["--surfaces", "scoring"], "error").await.expect(0);
+    assert!(!ran.stdout.contains("/link/") && ran.stdout.contains("pyxis api-key add NAME"), "{ran:?}");
+    let rotated = app.cli(&["agent", "rotate", "default-agent"]).await.expect(0);
+    assert!(rotated.stdout.starts_with("key of default-agent"), "a command that works: {rotated:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_that_start_at_once_on_an_empty_postgres_database_both_serve_one_workspace() {
     let database = Database::create("two servers on an empty database").await;
