@@ -62,8 +62,47 @@ impl ChatPlatform {
         message_max: 16_384,
     });
 
+    /// ntfy: a topic that phones and browsers subscribe to.
+    pub const NTFY: Self = Self(&ChatPlatformSpec {
+        name: "ntfy",
+        channel: "ntfy",
+        room_field: "ntfy_topic",
+        label: "ntfy",
+        room_noun: "topic",
+        private_chats: false,
+        decides: false,
+        edits: false,
+        message_max: 3000,
+    });
+
+    /// Microsoft Teams, through the webhooks of workflows. A room is the name of a webhook in the settings.
+    pub const TEAMS: Self = Self(&ChatPlatformSpec {
+        name: "teams",
+        channel: "teams",
+        room_field: "teams_channel",
+        label: "Microsoft Teams",
+        room_noun: "channel",
+        private_chats: false,
+        decides: false,
+        edits: false,
+        message_max: 16_384,
+    });
+
+    /// Cards as JSON, for any receiver. A room is the name of an endpoint in the settings.
+    pub const CARD: Self = Self(&ChatPlatformSpec {
+        name: "card",
+        channel: "card",
+        room_field: "card_endpoint",
+        label: "Webhook card",
+        room_noun: "endpoint",
+        private_chats: false,
+        decides: false,
+        edits: true,
+        message_max: 16_384,
+    });
+
     /// Every platform, in the order of pages and documents.
-    pub const ALL: &'static [Self] = &[Self::TELEGRAM, Self::MATRIX];
+    pub const ALL: &'static [Self] = &[Self::TELEGRAM, Self::MATRIX, Self::NTFY, Self::TEAMS, Self::CARD];
 
     /// A platform outside of [`Self::ALL`], for tests of code that works with any. It cannot be stored.
     pub const fn unlisted(spec: &'static ChatPlatformSpec) -> Self {
@@ -171,13 +210,18 @@ mod tests {
 
     #[test]
     fn rooms_are_written_as_one_field_per_platform() {
+        let fields = |named: ChatPlatform, room: &str| {
+            let fields = ChatPlatform::ALL.iter().map(|platform| {
+                let value = if *platform == named { room } else { "null" };
+                format!("\"{}\":{value}", platform.spec().room_field)
+            });
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+        };
         let mut rooms = Rooms::default();
-        assert_eq!(serde_json::to_string(&rooms).unwrap(), r#"{"telegram_chat":null,"matrix_room":null}"#);
+        assert_eq!(serde_json::to_string(&rooms).unwrap(), fields(ChatPlatform::MATRIX, "null"));
         rooms.set(ChatPlatform::MATRIX, Some("!r:example.org".to_owned()));
-        assert_eq!(
-            serde_json::to_string(&rooms).unwrap(),
-            r#"{"telegram_chat":null,"matrix_room":"!r:example.org"}"#
-        );
+        let written = fields(ChatPlatform::MATRIX, r#""!r:example.org""#);
+        assert_eq!(serde_json::to_string(&rooms).unwrap(), written);
         assert_eq!(rooms.iter().collect::<Vec<_>>(), [(ChatPlatform::MATRIX, "!r:example.org")]);
         rooms.set(ChatPlatform::MATRIX, None);
         assert_eq!(rooms, Rooms::default());

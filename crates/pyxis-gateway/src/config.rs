@@ -1,9 +1,11 @@
 //! Configuration set by the operator.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use http::Extensions;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_http::client_ip::IpNet;
 use pyxis_store::approvals::RoomLimits;
 
@@ -87,7 +89,11 @@ impl Default for Config {
 
 /// Settings of connected chat platforms. Each is stored under its own type, which only the platform's folder knows.
 #[derive(Clone, Debug, Default)]
-pub struct ChatSettings(Extensions);
+pub struct ChatSettings {
+    platforms: Extensions,
+    /// Rooms of workspaces that name none, set by the operator.
+    default_rooms: BTreeMap<ChatPlatform, String>,
+}
 
 impl ChatSettings {
     /// Adds the settings of a platform.
@@ -99,16 +105,26 @@ impl ChatSettings {
 
     /// Adds the settings of a platform.
     pub fn insert<T: Clone + Send + Sync + 'static>(&mut self, settings: T) {
-        drop(self.0.insert(settings));
+        drop(self.platforms.insert(settings));
     }
 
     /// The settings of a platform, if it is connected.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.0.get()
+        self.platforms.get()
     }
 
     /// True if no platform is connected.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.platforms.is_empty()
+    }
+
+    /// Sets the room of workspaces that name none.
+    pub fn set_default_room(&mut self, platform: ChatPlatform, room: String) {
+        self.default_rooms.insert(platform, room);
+    }
+
+    /// Room of workspaces that name none, if the operator set one.
+    pub fn default_room(&self, platform: ChatPlatform) -> Option<&str> {
+        self.default_rooms.get(&platform).map(String::as_str)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use pyxis_core::chat::ChatPlatform;
-use pyxis_store::{Store, chat_messages};
+use pyxis_store::chat_messages;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -62,7 +62,7 @@ async fn run(state: State, mut stop: Stop) {
 pub async fn tick(state: &State) -> Result<()> {
     for (platform, bot) in super::bots(state) {
         let chats =
-            state.chat_examinations.next(platform, configured_chats(&state.store, platform).await?, CHATS);
+            state.chat_examinations.next(platform, configured_chats(state, platform).await?, CHATS);
         if chats.is_empty() {
             continue;
         }
@@ -99,9 +99,9 @@ async fn record_health(
     Ok(())
 }
 
-/// All chats of a platform that a workspace or a policy names.
-pub(crate) async fn configured_chats(store: &Store, platform: ChatPlatform) -> Result<BTreeSet<String>> {
-    Ok(moves::configured(store, platform).await?.into_iter().map(|(_, chat)| chat).collect())
+/// All chats of a platform that a workspace, a policy or the operator names.
+pub(crate) async fn configured_chats(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
+    Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
 }
 
 /// Examines chats for at most `limit`, and changes nothing. Chats that there was no time for are left out.

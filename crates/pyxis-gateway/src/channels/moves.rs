@@ -10,21 +10,23 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::policy::Policy;
 use pyxis_store::audit::AuditedStore;
-use pyxis_store::{Store, chat_identities, chat_messages, credentials, policies, workspaces};
+use pyxis_store::{chat_identities, chat_messages, credentials, policies, workspaces};
 use serde_json::json;
 
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
-/// Every chat of a platform that a workspace or a policy names, with the workspace.
+/// Every chat of a platform that a workspace, a policy or the operator names, with the workspace.
 pub(crate) async fn configured(
-    store: &Store,
+    state: &State,
     platform: ChatPlatform,
 ) -> Result<BTreeSet<(WorkspaceId, String)>> {
+    let store = &state.store;
     let mut chats = BTreeSet::new();
     for workspace in workspaces::list(store).await? {
         let default = chat_identities::default_chat(store, workspace.id, platform).await?;
-        chats.extend(default.map(|chat| (workspace.id, chat)));
+        let servers = || state.config.chats.default_room(platform).map(str::to_owned);
+        chats.extend(default.or_else(servers).map(|chat| (workspace.id, chat)));
         for row in policies::list(store, workspace.id).await? {
             let policy = read(&row.document)?;
             chats.extend(policy.rooms.get(platform).map(|chat| (workspace.id, chat.to_owned())));

@@ -204,7 +204,7 @@ impl Bot {
             Ok(None) => return Ok(None),
             Err(error) => return Ok(Some(error)),
         };
-        for (_, name) in moves::configured(&state.store, ChatPlatform::MATRIX).await? {
+        for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
             let is_it =
                 name == room || matches!(self.resolve(&state.net_private, &name).await, Ok(id) if id == room);
             if is_it {

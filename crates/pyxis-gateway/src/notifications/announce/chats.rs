@@ -3,7 +3,6 @@
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::Entropy;
 use pyxis_core::hex;
 use pyxis_core::id::ChatMessageId;
 use pyxis_store::approvals::ApprovalRow;
@@ -12,30 +11,27 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::{Tx, chat_identities};
 use sha2::{Digest, Sha256};
 
+use crate::config::ChatSettings;
 use crate::error::Result;
 use crate::identity::voters::{eligible_among, policy_of};
+use crate::runtime::state::State;
 
 /// Size of a button's nonce, in bytes; its hex form is twice as long.
 const NONCE: usize = 16;
 
 /// Stores the messages that ask about a transaction.
-pub(super) async fn announce(
-    keyring: &Keyring,
-    entropy: &dyn Entropy,
-    now: UnixMillis,
-    tx: &mut Tx,
-    row: &ApprovalRow,
-) -> Result<()> {
+pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     let Some(platform) = row.channel.platform() else { return Ok(()) };
-    for chat in chats(tx, row, platform).await? {
-        let id = ChatMessageId::new(now, entropy);
+    let now = state.now();
+    for chat in chats(&state.config.chats, tx, row, platform).await? {
+        let id = ChatMessageId::new(now, &*state.entropy);
         let new = NewChatMessage {
             id,
             workspace_id: row.workspace_id,
             txn_id: row.txn_id,
             platform,
             chat,
-            nonce_hash: nonce_hash(&nonce(keyring, id)),
+            nonce_hash: nonce_hash(&nonce(&state.keyring, id)),
             created_at: now,
         };
         chat_messages::insert(&mut *tx, &new).await?;
@@ -64,15 +60,23 @@ pub(super) async fn renew(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Re
     Ok(())
 }
 
-/// Chats for a request: the policy's chat, or else the workspace's. On platforms where an account id is also the id of
+/// Chats for a request: the policy's chat, or else the workspace's, or else the server's. On platforms where an account id is also the id of
 /// the private chat, it falls back to everyone who linked one and may decide.
-async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result<Vec<String>> {
+async fn chats(
+    settings: &ChatSettings,
+    tx: &mut Tx,
+    row: &ApprovalRow,
+    platform: ChatPlatform,
+) -> Result<Vec<String>> {
     let policy = policy_of(&mut *tx, row.workspace_id, row.credential_id).await?;
     if let Some(own) = policy.as_ref().and_then(|policy| policy.rooms.get(platform)) {
         return Ok(vec![own.to_owned()]);
     }
     if let Some(chat) = chat_identities::default_chat(&mut *tx, row.workspace_id, platform).await? {
         return Ok(vec![chat]);
+    }
+    if let Some(chat) = settings.default_room(platform) {
+        return Ok(vec![chat.to_owned()]);
     }
     if !platform.spec().private_chats {
         return Ok(Vec::new());

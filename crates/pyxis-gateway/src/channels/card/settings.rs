@@ -1,0 +1,73 @@
+//! Settings of webhook cards.
+
+use std::collections::BTreeMap;
+
+use pyxis_core::BoxError;
+use pyxis_core::chat::ChatPlatform;
+use pyxis_core::secret::SecretString;
+
+use crate::channels::endpoints::{Endpoints, default_of, read_secrets};
+use crate::channels::settings::{SettingKey, SettingsSource};
+use crate::config::ChatSettings;
+
+pub(super) const KEYS: &[SettingKey] = &[
+    SettingKey::new(
+        "card_webhooks",
+        "",
+        "Endpoints of webhook cards, one `NAME=URL` per line; or name a file with `PX_CARD_WEBHOOKS_FILE`. Policies \
+         name them, and the URLs are secrets. Empty: no webhook cards.",
+    ),
+    SettingKey::new(
+        "card_signing_secrets",
+        "",
+        "Secrets that sign the cards, one `NAME=SECRET` of 16 characters or more for each endpoint; or name a file \
+         with `PX_CARD_SIGNING_SECRETS_FILE`.",
+    ),
+    SettingKey::new(
+        "card_endpoint",
+        "",
+        "Name of the endpoint for workspaces and policies that name none. Empty: no messages for them.",
+    ),
+];
+
+/// Shortest signing secret, in bytes.
+const SECRET_MIN: usize = 16;
+
+/// Settings of webhook cards.
+#[derive(Clone, Debug)]
+pub struct CardConfig {
+    /// Endpoints.
+    pub endpoints: Endpoints,
+    /// Signing secret of each endpoint. No two receivers share one, so none can pass its card off as another's.
+    pub secrets: BTreeMap<String, SecretString>,
+}
+
+impl CardConfig {
+    pub(super) fn secret(&self, name: &str) -> Option<&SecretString> {
+        self.secrets.get(name)
+    }
+}
+
+pub(super) fn read(source: &dyn SettingsSource, chats: &mut ChatSettings) -> Result<(), BoxError> {
+    let endpoints = Endpoints::read(source, "card_webhooks")?;
+    let secrets = read_secrets(source, "card_signing_secrets")?;
+    if let Some((name, _)) = secrets.iter().find(|(_, secret)| secret.expose().len() < SECRET_MIN) {
+        return Err(format!("PX_CARD_SIGNING_SECRETS: `{name}`: use at least {SECRET_MIN} characters").into());
+    }
+    let default = default_of(source, "card_endpoint", &endpoints)?;
+    if endpoints.is_empty() {
+        return Ok(());
+    }
+    if let Some(name) = endpoints.names().find(|name| !secrets.contains_key(*name)) {
+        let lacking = format!("PX_CARD_WEBHOOKS: `{name}` has no secret: add `{name}=SECRET` to");
+        return Err(format!("{lacking} PX_CARD_SIGNING_SECRETS").into());
+    }
+    if let Some((name, _)) = secrets.iter().find(|(name, _)| !endpoints.names().any(|known| known == *name)) {
+        return Err(format!("PX_CARD_SIGNING_SECRETS: {}", endpoints.unknown(name)).into());
+    }
+    if let Some(name) = default {
+        chats.set_default_room(ChatPlatform::CARD, name);
+    }
+    chats.insert(CardConfig { endpoints, secrets });
+    Ok(())
+}
