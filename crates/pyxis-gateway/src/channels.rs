@@ -47,6 +47,8 @@ use crate::runtime::work::Stop;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
+pub use self::endpoints::Endpoints;
+
 /// The platforms that Pyxis speaks, in the order of [`ChatPlatform::ALL`].
 pub static PLATFORMS: &[PlatformDescriptor] = &[
     telegram::DESCRIPTOR,

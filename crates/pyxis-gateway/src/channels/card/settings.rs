@@ -71,3 +71,49 @@ pub(super) fn read(source: &dyn SettingsSource, chats: &mut ChatSettings) -> Res
     chats.insert(CardConfig { endpoints, secrets });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Settings by name.
+    struct Map(&'static [(&'static str, &'static str)]);
+
+    impl SettingsSource for Map {
+        fn text(&self, key: &'static str) -> Result<String, BoxError> {
+            let found = self.0.iter().find(|(name, _)| *name == key);
+            Ok(found.map(|(_, value)| (*value).to_owned()).unwrap_or_default())
+        }
+
+        fn secret(&self, key: &'static str) -> Result<Option<SecretString>, BoxError> {
+            let text = self.text(key)?;
+            Ok((!text.is_empty()).then(|| SecretString::new(text)))
+        }
+    }
+
+    const URL: (&str, &str) = ("card_webhooks", "pager=https://h.example/S3CRET");
+    const SIGNED: (&str, &str) = ("card_signing_secrets", "pager=0123456789abcdef");
+
+    #[test]
+    fn every_endpoint_has_a_secret_of_its_own() {
+        let mut chats = ChatSettings::default();
+        read(&Map(&[URL, SIGNED, ("card_endpoint", "pager")]), &mut chats).unwrap();
+        assert_eq!(chats.default_room(ChatPlatform::CARD), Some("pager"));
+        let shown = format!("{chats:?} {:?}", chats.get::<CardConfig>());
+        assert!(!shown.contains("S3CRET") && !shown.contains("0123456789abcdef"), "{shown}");
+    }
+
+    #[test]
+    fn a_wrong_setting_says_what_to_do_and_no_secret() {
+        for (settings, says) in [
+            (&[URL][..], "`pager` has no secret: add `pager=SECRET` to PX_CARD_SIGNING_SECRETS"),
+            (&[URL, ("card_signing_secrets", "pager=S3CRET")], "`pager`: use at least 16 characters"),
+            (&[URL, ("card_signing_secrets", "pager=0123456789abcdef x=S3CRET-56789abcdef")], "known names: pager"),
+            (&[URL, SIGNED, ("card_endpoint", "pagr")], "PX_CARD_ENDPOINT: no endpoint has the name \"pagr\""),
+            (&[("card_webhooks", "https://h.example/S3CRET")], "PX_CARD_WEBHOOKS: entry 1 is not NAME=URL"),
+        ] {
+            let error = read(&Map(settings), &mut ChatSettings::default()).unwrap_err().to_string();
+            assert!(error.contains(says) && !error.contains("S3CRET"), "{error}");
+        }
+    }
+}
