@@ -93,7 +93,8 @@ impl Bot {
         let secret = secret.ok_or_else(|| DeliveryError::Refused(self.config.endpoints.unknown(&message.chat)))?;
         let id = message.id.to_string();
         let body = body(&id, event, card).map_err(|error| DeliveryError::Refused(error.to_string()))?;
-        let signed = SignedEvent { event, delivery: &id };
+        // A receiver counts each delivery once, and a card that says something else is another one.
+        let signed = SignedEvent { event, delivery: &format!("{id}-{}", card.version()) };
         let request = signed.request(state.now(), &uri, std::slice::from_ref(secret), body.into());
         posted(&exchange(&state.net_private, request).await?, state.now())
     }

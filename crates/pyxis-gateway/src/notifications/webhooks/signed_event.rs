@@ -1,4 +1,4 @@
-//! The signed request that carries an event (`docs/reference/webhooks.md#signature`).
+//! The signed request that carries an event (`docs/reference/webhooks.md#request`).
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
