@@ -89,8 +89,48 @@ impl ChatPlatform {
         message_max: 65_536,
     });
 
+    /// ntfy: a topic that phones and browsers subscribe to.
+    pub const NTFY: Self = Self(&ChatPlatformSpec {
+        name: "ntfy",
+        channel: "ntfy",
+        room_field: "ntfy_topic",
+        label: "ntfy",
+        room_noun: "topic",
+        private_chats: false,
+        decides: false,
+        edits: false,
+        message_max: 3000,
+    });
+
+    /// Microsoft Teams, through the webhooks of workflows. A room is the name of a webhook in the settings.
+    pub const TEAMS: Self = Self(&ChatPlatformSpec {
+        name: "teams",
+        channel: "teams",
+        room_field: "teams_channel",
+        label: "Microsoft Teams",
+        room_noun: "channel",
+        private_chats: false,
+        decides: false,
+        edits: false,
+        message_max: 16_384,
+    });
+
+    /// Cards as JSON, for any receiver. A room is the name of an endpoint in the settings.
+    pub const CARD: Self = Self(&ChatPlatformSpec {
+        name: "card",
+        channel: "card",
+        room_field: "card_endpoint",
+        label: "Webhook card",
+        room_noun: "endpoint",
+        private_chats: false,
+        decides: false,
+        edits: true,
+        message_max: 16_384,
+    });
+
     /// Every platform, in the order of pages and documents.
-    pub const ALL: &'static [Self] = &[Self::TELEGRAM, Self::MATRIX, Self::SLACK, Self::EMAIL];
+    pub const ALL: &'static [Self] =
+        &[Self::TELEGRAM, Self::MATRIX, Self::SLACK, Self::EMAIL, Self::NTFY, Self::TEAMS, Self::CARD];
 
     /// A platform outside of [`Self::ALL`], for tests of code that works with any. It cannot be stored.
     pub const fn unlisted(spec: &'static ChatPlatformSpec) -> Self {

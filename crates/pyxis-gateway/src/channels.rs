@@ -8,20 +8,27 @@
 //! with all that are registered (`docs/guides/add-a-chat-platform.md`).
 
 mod approval_message;
+pub mod card;
 pub mod email;
+mod endpoints;
 pub mod examination;
 mod flat;
 mod identity;
+mod link_card;
 pub mod matrix;
 pub(crate) mod moves;
+pub mod ntfy;
 mod outbox;
 mod payload;
 pub mod platform;
 mod reader;
+mod request_facts;
 pub mod settings;
 pub mod slack;
+pub mod teams;
 pub mod telegram;
 pub(crate) mod unreachable;
+mod web_call;
 
 use std::sync::Arc;
 
@@ -42,9 +49,18 @@ use crate::runtime::work::Stop;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
+pub use self::endpoints::Endpoints;
+
 /// The platforms that Pyxis speaks, in the order of [`ChatPlatform::ALL`].
-pub static PLATFORMS: &[PlatformDescriptor] =
-    &[telegram::DESCRIPTOR, matrix::DESCRIPTOR, slack::DESCRIPTOR, email::DESCRIPTOR];
+pub static PLATFORMS: &[PlatformDescriptor] = &[
+    telegram::DESCRIPTOR,
+    matrix::DESCRIPTOR,
+    slack::DESCRIPTOR,
+    email::DESCRIPTOR,
+    ntfy::DESCRIPTOR,
+    teams::DESCRIPTOR,
+    card::DESCRIPTOR,
+];
 
 /// Reads the settings of every platform.
 pub fn read_settings(source: &dyn SettingsSource) -> Result<ChatSettings, BoxError> {

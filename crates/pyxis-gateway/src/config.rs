@@ -1,5 +1,6 @@
 //! Configuration set by the operator.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -168,6 +168,19 @@ pub async fn release_claim(
     Ok(())
 }
 
+/// Postpones the due messages of a chat that no one has claimed, because the platform limits the chat until `until`.
+/// Returns their number.
+pub async fn postpone(
+    executor: impl Executor,
+    platform: ChatPlatform,
+    chat: &str,
+    now: UnixMillis,
+    until: UnixMillis,
+) -> Result<u64, StoreError> {
+    let query = sql("UPDATE chat_messages SET next_at = $1 WHERE platform = $2 AND chat = $3 AND next_at <= $4");
+    executor.execute(query.bind(until).bind(platform).bind(chat).bind(now)).await
+}
+
 /// The message whose buttons carry this nonce.
 pub async fn find_by_nonce(
     executor: impl Executor,

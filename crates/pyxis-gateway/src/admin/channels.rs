@@ -1,6 +1,6 @@
 //! Chats of a workspace, and its users' accounts on chat platforms.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use pyxis_core::actor::Actor;
@@ -33,6 +33,8 @@ const CODE: usize = 12;
 const TROUBLE_SHOWN: u32 = 500;
 /// Maximum length of a chat or room id, in bytes.
 const MAX_CHAT: usize = 255;
+/// Note about a room that can only be tried with a message, which an examination must not post.
+const UNTRIED: &str = " (unknown until the first message)";
 
 /// True if a platform is configured on this server.
 pub fn is_configured(state: &State, platform: ChatPlatform) -> bool {
@@ -160,8 +162,12 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
         }
         let named = examination::configured_chats(state, platform).await?;
         let chats = named.iter().cloned().collect();
+        let mut untried = BTreeSet::new();
         for (chat, health) in examination::examine(state, &*bot, chats, Duration::MAX).await {
             state.chat_examinations.record(platform, &chat, &health, state.now());
+            if health == ChatHealth::Unknown && !platform.spec().decides {
+                untried.insert(chat);
+            }
         }
         let wrong: HashMap<String, String> = unreachable::list(state, platform)
             .await?
@@ -170,7 +176,8 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
             .collect();
         let part = |name: String| {
             let why = wrong.get(&name).cloned();
-            (format!("{} {name}", platform.room_label()), why)
+            let note = if why.is_none() && untried.contains(&name) { UNTRIED } else { "" };
+            (format!("{} {name}{note}", platform.room_label()), why)
         };
         parts.extend(named.into_iter().map(part));
     }

@@ -16,8 +16,9 @@ use pyxis_store::chat_messages::ChatMessageRow;
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 
-use super::flat::flat;
+use super::flat::{fits, one_line};
 use super::payload;
+use super::request_facts::RequestFacts;
 use crate::approvals::coverage::RecentRequests;
 use crate::approvals::view::{self, ApprovalView};
 use crate::approvals::viewer_status;
@@ -28,8 +29,6 @@ use crate::notifications::announce::chats::nonce;
 use crate::notifications::brand::{self, Brand};
 use crate::runtime::state::State;
 
-/// Longest single-line field, in characters.
-const LINE: usize = 700;
 /// Room for headers, marks and ends of lines included, in UTF-16 units as platforms count.
 const HEADERS: usize = 500;
 
@@ -53,6 +52,8 @@ pub(crate) struct ApprovalMessage {
     /// Where the platform itself can fetch the logo, if there is one and it can.
     pub(crate) logo: Option<String>,
     lines: Vec<String>,
+    /// Shown instead of the lines where a message has only a link.
+    pub(crate) facts: RequestFacts,
 }
 
 /// Where a person approves. Everything can be denied in the chat.
@@ -123,6 +124,7 @@ impl ApprovalMessage {
         } else {
             after.extend(ending(&seen));
         }
+        let facts = RequestFacts::new(&seen, name_of(&brand), headline(row.state), &after);
         let decides = message.platform.spec().decides;
         let compose = |(told, whole): (Vec<String>, bool)| {
             let place = match (passkey, whole && decides) {
@@ -151,6 +153,7 @@ impl ApprovalMessage {
             place,
             grantable,
             lines,
+            facts,
         }))
     }
 
@@ -203,16 +206,20 @@ pub(super) fn page(config: &Config, txn: TxnId) -> String {
     format!("{}/approve/{txn}", config.base_url)
 }
 
+/// Name of the workspace in its messages.
+fn name_of(brand: &Brand) -> &str {
+    brand.display_name.as_deref().unwrap_or(DEFAULT_NAME)
+}
+
 /// Who asks for what.
 fn request_lines(seen: &ApprovalView, brand: &Brand) -> Vec<String> {
     let row = &seen.row;
-    let name = brand.display_name.as_deref().unwrap_or(DEFAULT_NAME);
     let wish = match row.kind {
         ApprovalKind::Forward => "to use",
         ApprovalKind::Sign => "a signature with",
     };
     let mut lines = vec![
-        format!("{} · {}", one_line(name), headline(row.state)),
+        format!("{} · {}", one_line(name_of(brand)), headline(row.state)),
         format!("{} wants {wish} {}", one_line(&row.agent_name), one_line(&row.credential_name)),
         format!("{} {}", row.method, one_line(&seen.target)),
     ];
@@ -342,20 +349,6 @@ fn headline(state: ApprovalState) -> &'static str {
     }
 }
 
-/// True if [`one_line`] cuts nothing off.
-fn fits(text: &str) -> bool {
-    text.chars().nth(LINE).is_none()
-}
-
-/// Text of others on one line, with signs that cannot be seen made visible, and not too long.
-fn one_line(text: &str) -> String {
-    let mut line: String = text.chars().take(LINE).map(flat).collect();
-    if !fits(text) {
-        line.push('…');
-    }
-    line
-}
-
 /// `14:30 UTC`.
 fn time_of_day(at: UnixMillis) -> String {
     let text = at.to_rfc3339();
@@ -380,9 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_others_stays_on_its_line_and_ends_somewhere() {
-        assert_eq!(one_line("a\nSecured by\u{202e} me"), "a Secured by\u{fffd} me");
-        assert_eq!(one_line(&"é".repeat(LINE + 1)).chars().count(), LINE + 1);
+    fn a_time_is_shown_to_the_minute() {
         assert_eq!(time_of_day(UnixMillis(1_767_225_600_000)), "00:00 UTC");
     }
 }

@@ -98,7 +98,7 @@ async fn record_health(
     Ok(())
 }
 
-/// All chats of a platform that a workspace or a policy names.
+/// All chats of a platform that a workspace, a policy or the operator names.
 pub(crate) async fn configured_chats(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
     Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
 }

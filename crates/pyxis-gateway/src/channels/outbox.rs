@@ -1,15 +1,16 @@
 //! Posts and edits chat messages until what is shown is what is wanted.
 //!
-//! A platform that is down, slow or limits us only makes its own messages late: they wait here, and the
-//! inbox has every request anyway.
+//! A platform that is down or slow only makes its own messages late, and a chat that is limited only its own. They wait
+//! here, and the inbox has every request anyway.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::metric;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 
@@ -33,9 +34,25 @@ const NAP: Duration = Duration::from_secs(2);
 const MORE: Duration = Duration::from_millis(1);
 /// Longest wait between attempts.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
+/// Least time for which a chat counts as limited, whatever the platform says.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 /// After so many failures in a row an edit is given up. A message that was never posted is tried until its
 /// transaction is over.
 const EDITS: i64 = 20;
+
+/// Chats that the platform limits, with the time when it accepts messages there again.
+#[derive(Default)]
+struct LimitedChats(Mutex<HashMap<String, UnixMillis>>);
+
+impl LimitedChats {
+    fn until(&self, chat: &str) -> Option<UnixMillis> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(chat).copied()
+    }
+
+    fn limit(&self, chat: &str, until: UnixMillis) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(chat.to_owned(), until);
+    }
+}
 
 /// Posts and edits until told to stop.
 pub(super) async fn run(state: State, platform: ChatPlatform, bot: Arc<dyn ChatBot>, mut stop: Stop) {
@@ -78,7 +95,7 @@ pub(super) async fn tick(state: &State, platform: ChatPlatform, bot: &dyn ChatBo
     let now = state.now();
     let due = chat_messages::claim(&state.store, platform, now, now.plus(CLAIM), ROUND).await?;
     let more = due.len() == ROUND as usize;
-    let (limited, common) = (AtomicBool::new(false), Common::default());
+    let (limited, common) = (LimitedChats::default(), Common::default());
     futures_util::stream::iter(due)
         .for_each_concurrent(AT_ONCE, |message| {
             let (limited, common) = (&limited, &common);
@@ -91,7 +108,7 @@ pub(super) async fn tick(state: &State, platform: ChatPlatform, bot: &dyn ChatBo
             }
         })
         .await;
-    if more && !limited.load(Ordering::Relaxed) {
+    if more {
         return Ok(MORE);
     }
     let next = chat_messages::next_due(&state.store, platform, now).await?;
@@ -102,17 +119,12 @@ async fn serve(
     state: &State,
     bot: &dyn ChatBot,
     message: &ChatMessageRow,
-    limited: &AtomicBool,
+    limited: &LimitedChats,
     common: &Common,
 ) -> Result<()> {
     let (store, platform) = (&state.store, message.platform);
-    if limited.load(Ordering::Relaxed) {
-        return Ok(chat_messages::release_claim(
-            store,
-            message,
-            Some(state.now().plus(Duration::from_secs(1))),
-        )
-        .await?);
+    if let Some(until) = limited.until(&message.chat) {
+        return Ok(chat_messages::release_claim(store, message, Some(until)).await?);
     }
     let Some(card) = ApprovalMessage::load(state, message, common).await? else {
         return Ok(chat_messages::release_claim(store, message, None).await?);
@@ -139,8 +151,11 @@ async fn serve(
             }
         }
         Err(DeliveryError::Later(wait)) => {
-            limited.store(true, Ordering::Relaxed);
-            chat_messages::release_claim(store, message, Some(state.now().plus(wait))).await?;
+            let (now, until) = (state.now(), state.now().plus(wait.max(SHORTEST_LIMIT)));
+            limited.limit(&message.chat, until);
+            chat_messages::release_claim(store, message, Some(until)).await?;
+            // The others of this chat would be refused one by one, before those of other chats.
+            chat_messages::postpone(store, platform, &message.chat, now, until).await?;
         }
         Err(DeliveryError::Failed(why)) => {
             let given_up = message.message_ref.is_some() && message.attempts >= EDITS;

@@ -31,7 +31,7 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
         channel: row.channel,
     });
     emit(&state.outbox, state.now(), tx, row.workspace_id, &payload).await?;
-    chats::announce(state, state.now(), tx, row).await?;
+    chats::announce(state, tx, row).await?;
     browsers::announce(state.now(), tx, row).await
 }
 

@@ -3,6 +3,7 @@
 
 mod attempt;
 pub(crate) mod endpoint_queues;
+pub(crate) mod signed_event;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;

@@ -57,8 +57,8 @@ fn unknown_variables(env: &impl Env) -> Vec<SettingWarning> {
 
 /// True for a setting whose value can be in a file that another variable names.
 pub(super) fn is_secret(key: &str) -> bool {
-    key == "database_url"
-        || ["key", "token", "secret", "password", "headers"].iter().any(|end| key.ends_with(end))
+    let ends = ["key", "token", "secret", "secrets", "password", "headers", "webhooks"];
+    key == "database_url" || ends.iter().any(|end| key.ends_with(end))
 }
 
 fn secret_files(flags: &Flags, env: &impl Env) -> Vec<(String, PathBuf)> {

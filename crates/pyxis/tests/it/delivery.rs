@@ -2,6 +2,7 @@
 
 mod chaos;
 mod email;
+mod links;
 mod matrix;
 mod payloads;
 mod push;

@@ -20,8 +20,9 @@ use crate::runtime::state::State;
 const NONCE: usize = 16;
 
 /// Stores the messages that ask about a transaction.
-pub(super) async fn announce(state: &State, now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     let Some(platform) = row.channel.platform() else { return Ok(()) };
+    let now = state.now();
     for chat in chats(&state.config.chats, tx, row, platform).await? {
         let id = ChatMessageId::new(now, &*state.entropy);
         let new = NewChatMessage {
@@ -59,8 +60,8 @@ pub(super) async fn renew(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Re
     Ok(())
 }
 
-/// Chats for a request: the policy's chat, else the workspace's, else the operator's. On platforms where an account id is also the id of
-/// the private chat, it falls back to everyone who linked one and may decide.
+/// Chats for a request: the policy's, or else the workspace's, or else the operator's. On platforms where an account id is
+/// also the id of the private chat, it falls back to everyone who linked one and may decide.
 async fn chats(
     settings: &ChatSettings,
     tx: &mut Tx,

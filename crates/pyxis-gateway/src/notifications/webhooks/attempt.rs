@@ -1,14 +1,13 @@
 //! A single delivery attempt.
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
-use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use http::{Request, StatusCode, Uri};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{WebhookId, WorkspaceId};
 use pyxis_core::secret::SecretString;
-use pyxis_core::webhook::{ATTEMPT_TIMEOUT, next_attempt, signature};
+use pyxis_core::webhook::{ATTEMPT_TIMEOUT, next_attempt};
 use pyxis_net::{Client, HostPort};
 use pyxis_store::Store;
 use pyxis_store::cipher::{Aad, Keyring, Sealed};
@@ -16,14 +15,9 @@ use pyxis_store::deliveries::{self, Attempt, Claimed, DeliveryStatus};
 use pyxis_store::webhooks::{self, WebhookRow};
 use tokio::time::{Instant, timeout};
 
+use super::signed_event::SignedEvent;
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
-
-const PX_EVENT: HeaderName = HeaderName::from_static("px-event");
-const PX_DELIVERY: HeaderName = HeaderName::from_static("px-delivery");
-const PX_SIGNATURE: HeaderName = HeaderName::from_static("px-signature");
-/// Has no version, which would tell receivers which vulnerabilities this server has.
-const AGENT: HeaderValue = HeaderValue::from_static("Pyxis");
 
 /// Maximum size of a response that is read, in bytes.
 const ANSWER_MAX: usize = 16 * 1024;
@@ -85,7 +79,9 @@ pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) 
     let sealed = deliveries::body_aad(claimed.workspace_id, claimed.id);
     let opened = state.keyring.open(&sealed, &claimed.sealed_body);
     let body = opened.map_err(|error| Error::Internal(Box::new(error)))?;
-    let request = request(state.now(), endpoint, claimed, Bytes::copy_from_slice(body.expose()));
+    let event = SignedEvent { event: claimed.event.as_str(), delivery: &claimed.id.to_string() };
+    let body = Bytes::copy_from_slice(body.expose());
+    let request = event.request(state.now(), &endpoint.uri, &endpoint.secrets, body);
     let answer = match timeout(ATTEMPT_TIMEOUT, send(&state.net, endpoint, request)).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),
         Err(_) => Err(format!("no response within {} seconds", ATTEMPT_TIMEOUT.as_secs())),
@@ -97,23 +93,6 @@ pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) 
         tracing::debug!(delivery = %claimed.id, "another node attempted it too, or a person sent it again");
     }
     Ok(())
-}
-
-fn request(now: UnixMillis, endpoint: &Endpoint, claimed: &Claimed, body: Bytes) -> Request<pyxis_net::Body> {
-    let signature = signature(&endpoint.secrets, now, &body);
-    let mut request = Request::new(pyxis_net::body::full(body));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = endpoint.uri.clone();
-    let headers = request.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(USER_AGENT, AGENT);
-    headers.insert(PX_EVENT, HeaderValue::from_static(claimed.event.as_str()));
-    for (name, value) in [(PX_DELIVERY, claimed.id.to_string()), (PX_SIGNATURE, signature)] {
-        if let Ok(value) = HeaderValue::try_from(value) {
-            headers.insert(name, value);
-        }
-    }
-    request
 }
 
 async fn send(
