@@ -9,6 +9,7 @@
 
 mod approval_message;
 pub mod card;
+mod digest;
 mod endpoints;
 pub mod examination;
 mod flat;
@@ -50,13 +51,8 @@ use utoipa_axum::routes;
 pub use self::endpoints::Endpoints;
 
 /// The platforms that Pyxis speaks, in the order of [`ChatPlatform::ALL`].
-pub static PLATFORMS: &[PlatformDescriptor] = &[
-    telegram::DESCRIPTOR,
-    matrix::DESCRIPTOR,
-    ntfy::DESCRIPTOR,
-    teams::DESCRIPTOR,
-    card::DESCRIPTOR,
-];
+pub static PLATFORMS: &[PlatformDescriptor] =
+    &[telegram::DESCRIPTOR, matrix::DESCRIPTOR, ntfy::DESCRIPTOR, teams::DESCRIPTOR, card::DESCRIPTOR];
 
 /// Reads the settings of every platform.
 pub fn read_settings(source: &dyn SettingsSource) -> Result<ChatSettings, BoxError> {

@@ -93,6 +93,8 @@ pub struct ChatSettings {
     platforms: Extensions,
     /// Rooms of workspaces that name none, set by the operator.
     default_rooms: BTreeMap<ChatPlatform, String>,
+    /// Single messages of a room within a minute; 0 for any number.
+    digest_after: u32,
 }
 
 impl ChatSettings {
@@ -116,6 +118,16 @@ impl ChatSettings {
     /// True if no platform is connected.
     pub fn is_empty(&self) -> bool {
         self.platforms.is_empty()
+    }
+
+    /// Sets the number of single messages of a room within a minute; 0 for any number. The others are announced together.
+    pub fn set_digest_after(&mut self, messages: u32) {
+        self.digest_after = messages;
+    }
+
+    /// Number of single messages of a room within a minute; 0 for any number.
+    pub fn digest_after(&self) -> u32 {
+        self.digest_after
     }
 
     /// Sets the room of workspaces that name none.

@@ -61,8 +61,7 @@ async fn run(state: State, mut stop: Stop) {
 /// once it is usable.
 pub async fn tick(state: &State) -> Result<()> {
     for (platform, bot) in super::bots(state) {
-        let chats =
-            state.chat_examinations.next(platform, configured_chats(state, platform).await?, CHATS);
+        let chats = state.chat_examinations.next(platform, configured_chats(state, platform).await?, CHATS);
         if chats.is_empty() {
             continue;
         }
