@@ -9,6 +9,7 @@
 
 mod approval_message;
 pub mod card;
+mod digest;
 pub mod email;
 mod endpoints;
 pub mod examination;

@@ -92,6 +92,8 @@ impl Default for Config {
 pub struct ChatSettings {
     settings: Extensions,
     rooms: Rooms,
+    /// Single messages of a room within a minute; 0 for any number.
+    digest_after: u32,
 }
 
 impl ChatSettings {
@@ -115,6 +117,16 @@ impl ChatSettings {
     /// True if no platform is connected.
     pub fn is_empty(&self) -> bool {
         self.settings.is_empty()
+    }
+
+    /// Sets the number of single messages of a room within a minute; 0 for any number. The others are announced together.
+    pub fn set_digest_after(&mut self, messages: u32) {
+        self.digest_after = messages;
+    }
+
+    /// Number of single messages of a room within a minute; 0 for any number.
+    pub fn digest_after(&self) -> u32 {
+        self.digest_after
     }
 
     /// Sets the operator's room of a platform.

@@ -177,8 +177,53 @@ pub async fn postpone(
     now: UnixMillis,
     until: UnixMillis,
 ) -> Result<u64, StoreError> {
-    let query = sql("UPDATE chat_messages SET next_at = $1 WHERE platform = $2 AND chat = $3 AND next_at <= $4");
+    let query =
+        sql("UPDATE chat_messages SET next_at = $1 WHERE platform = $2 AND chat = $3 AND next_at <= $4");
     executor.execute(query.bind(until).bind(platform).bind(chat).bind(now)).await
+}
+
+/// Creation time of the message that is `steps` messages older than this one in its chat.
+pub async fn created_before(
+    executor: impl Executor,
+    message: &ChatMessageRow,
+    steps: u32,
+) -> Result<Option<UnixMillis>, StoreError> {
+    let query = sql("SELECT created_at FROM chat_messages WHERE platform = $1 AND chat = $2 AND id < $3 \
+         AND workspace_id = $4 ORDER BY id DESC LIMIT 1 OFFSET $5");
+    let query = query.bind(message.platform).bind(&message.chat).bind(message.id).bind(message.workspace_id);
+    let found = executor.optional(query.bind(i64::from(steps.saturating_sub(1)))).await?;
+    Ok(found.map(|(at,)| at))
+}
+
+/// Messages of the same workspace and chat about pending transactions that are not posted and not given up, oldest
+/// first.
+pub async fn list_unposted(
+    executor: impl Executor,
+    message: &ChatMessageRow,
+) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_message_columns!(),
+        " FROM chat_messages WHERE platform = $1 AND chat = $2 AND workspace_id = $3 AND message_ref IS NULL \
+         AND next_at IS NOT NULL AND wanted = 'pending' ORDER BY id"
+    ));
+    executor.all(query.bind(message.platform).bind(&message.chat).bind(message.workspace_id)).await
+}
+
+/// Records that the unposted messages of a chat after `first`, up to `last`, were announced together as `message_ref`.
+/// Returns their number.
+pub async fn record_digest(
+    executor: impl Executor,
+    first: &ChatMessageRow,
+    last: ChatMessageId,
+    message_ref: &str,
+) -> Result<u64, StoreError> {
+    let query =
+        sql("UPDATE chat_messages SET shown = 'pending', message_ref = $1, attempts = 0, error = NULL, \
+         next_at = NULL WHERE platform = $2 AND chat = $3 AND workspace_id = $4 AND id > $5 AND id <= $6 \
+         AND message_ref IS NULL AND next_at IS NOT NULL AND wanted = 'pending'");
+    let query = query.bind(message_ref).bind(first.platform).bind(&first.chat).bind(first.workspace_id);
+    executor.execute(query.bind(first.id).bind(last)).await
 }
 
 /// The message whose buttons carry this nonce.

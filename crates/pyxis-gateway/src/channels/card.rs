@@ -48,6 +48,9 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
 /// Event of a card whose request is still pending and changed.
 const UPDATED: &str = "approval.updated";
 
+/// Event of a card about several requests.
+const DIGEST: &str = "approval.digest";
+
 /// The poster.
 struct Bot {
     config: CardConfig,
@@ -57,21 +60,23 @@ struct Bot {
 #[derive(Serialize)]
 struct Card<'a> {
     event: &'static str,
-    id: String,
-    txn_id: String,
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    txn_id: Option<String>,
     state: &'static str,
     title: &'a str,
     text: &'a str,
     facts: Vec<Fact<'a>>,
     status: &'a [String],
     url: &'a str,
-    expires_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
     footer: &'static str,
 }
 
 #[derive(Serialize)]
 struct Fact<'a> {
-    name: &'static str,
+    name: &'a str,
     value: &'a str,
 }
 
@@ -81,40 +86,51 @@ impl Bot {
         config.chats.get::<CardConfig>().cloned().map(|config| Self { config })
     }
 
-    async fn send(
+    async fn send(&self, state: &State, chat: &str, delivery: &str, card: &Card<'_>) -> Delivery<()> {
+        let uri = self.config.endpoints.uri(chat)?;
+        let secret = self.config.secret(chat);
+        let secret = secret.ok_or_else(|| DeliveryError::Refused(self.config.endpoints.unknown(chat)))?;
+        let body = serde_json::to_vec(card).map_err(|error| DeliveryError::Refused(error.to_string()))?;
+        let signed = SignedEvent { event: card.event, delivery };
+        let request = signed.request(state.now(), &uri, std::slice::from_ref(secret), body.into());
+        posted(&exchange(&state.net_private, request).await?, state.now())
+    }
+
+    async fn send_request(
         &self,
         state: &State,
         message: &ChatMessageRow,
         event: &'static str,
         card: &ApprovalMessage,
     ) -> Delivery<()> {
-        let uri = self.config.endpoints.uri(&message.chat)?;
-        let secret = self.config.secret(&message.chat);
-        let secret = secret.ok_or_else(|| DeliveryError::Refused(self.config.endpoints.unknown(&message.chat)))?;
-        let id = message.id.to_string();
-        let body = body(&id, event, card).map_err(|error| DeliveryError::Refused(error.to_string()))?;
+        let (id, shown) = (message.id.to_string(), LinkCard::new(card));
         // A receiver counts each delivery once, and a card that says something else is another one.
-        let signed = SignedEvent { event, delivery: &format!("{id}-{}", card.version()) };
-        let request = signed.request(state.now(), &uri, std::slice::from_ref(secret), body.into());
-        posted(&exchange(&state.net_private, request).await?, state.now())
+        let delivery = format!("{id}-{}", card.version());
+        let request = Card {
+            txn_id: Some(card.facts.txn.to_string()),
+            expires_at: Some(card.facts.expires_at.to_rfc3339()),
+            ..Card::new(event, &id, card.state, &shown)
+        };
+        self.send(state, &message.chat, &delivery, &request).await
     }
 }
 
-fn body(id: &str, event: &'static str, card: &ApprovalMessage) -> serde_json::Result<Vec<u8>> {
-    let shown = LinkCard::new(card);
-    serde_json::to_vec(&Card {
-        event,
-        id: id.to_owned(),
-        txn_id: card.facts.txn.to_string(),
-        state: card.state.as_str(),
-        title: &shown.title,
-        text: &shown.text,
-        facts: shown.facts.iter().map(|(name, value)| Fact { name, value }).collect(),
-        status: &shown.status,
-        url: &shown.url,
-        expires_at: card.facts.expires_at.to_rfc3339(),
-        footer: SECURED_BY,
-    })
+impl<'a> Card<'a> {
+    fn new(event: &'static str, id: &'a str, state: ApprovalState, shown: &'a LinkCard) -> Self {
+        Self {
+            event,
+            id,
+            txn_id: None,
+            state: state.as_str(),
+            title: &shown.title,
+            text: &shown.text,
+            facts: shown.facts.iter().map(|(name, value)| Fact { name, value }).collect(),
+            status: &shown.status,
+            url: &shown.url,
+            expires_at: None,
+            footer: SECURED_BY,
+        }
+    }
 }
 
 /// Event of a card that was posted before.
@@ -134,7 +150,7 @@ impl ChatBot for Bot {
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            self.send(state, message, WebhookEvent::Requested.as_str(), card).await?;
+            self.send_request(state, message, WebhookEvent::Requested.as_str(), card).await?;
             Ok(message.id.to_string())
         })
     }
@@ -146,7 +162,25 @@ impl ChatBot for Bot {
         _message_ref: &'a str,
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(self.send(state, message, event_of(card.state), card))
+        Box::pin(self.send_request(state, message, event_of(card.state), card))
+    }
+
+    fn has_digests(&self) -> bool {
+        true
+    }
+
+    fn post_digest<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let id = message.id.to_string();
+            let digest = Card::new(DIGEST, &id, ApprovalState::Pending, card);
+            self.send(state, &message.chat, &format!("{id}-digest"), &digest).await?;
+            Ok(id)
+        })
     }
 
     fn sign_in<'a>(&'a self, _state: &'a State) -> BoxFuture<'a, Option<String>> {

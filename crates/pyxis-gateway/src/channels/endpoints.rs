@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn endpoints_are_named_on_lines_or_between_blanks() {
-        let all = Endpoints::parse("ops=https://h.example/a?sig=1&b==\n  night=http://127.0.0.1:1/x ").unwrap();
+        let all =
+            Endpoints::parse("ops=https://h.example/a?sig=1&b==\n  night=http://127.0.0.1:1/x ").unwrap();
         assert_eq!(all.names().collect::<Vec<_>>(), ["night", "ops"]);
         assert_eq!(all.uri("ops").unwrap().to_string(), "https://h.example/a?sig=1&b==");
         assert_eq!(all.unknown("opps"), r#"no endpoint has the name "opps"; known names: night, ops"#);

@@ -4,17 +4,17 @@ use super::approval_message::{ApprovalMessage, DecideIn};
 use super::request_facts::RequestFacts;
 
 /// Parts of the message, as plain text of one line each.
-pub(super) struct LinkCard {
-    pub(super) title: String,
+pub(crate) struct LinkCard {
+    pub(crate) title: String,
     /// One sentence.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Names and values.
-    pub(super) facts: Vec<(&'static str, String)>,
+    pub(crate) facts: Vec<(&'static str, String)>,
     /// Approvals so far and the end of the approval window, or how the request ended.
-    pub(super) status: Vec<String>,
+    pub(crate) status: Vec<String>,
     /// Label of the link.
-    pub(super) link: &'static str,
-    pub(super) url: String,
+    pub(crate) link: &'static str,
+    pub(crate) url: String,
 }
 
 impl LinkCard {

@@ -39,7 +39,9 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     page: PlatformPage {
         room_example: "approvals-9f2c41",
         without_room: "the server's default topic",
-        room_hint: Some("Everyone who may read the topic sees who asks for what. Requests are decided on their page."),
+        room_hint: Some(
+            "Everyone who may read the topic sees who asks for what. Requests are decided on their page.",
+        ),
         link_command: "",
         shows_color: false,
         shows_logo: false,
@@ -90,7 +92,12 @@ impl Bot {
         config.chats.get::<NtfyConfig>().cloned().map(|config| Self { config })
     }
 
-    fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Delivery<Request<pyxis_net::Body>> {
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Delivery<Request<pyxis_net::Body>> {
         let uri: Uri = format!("{}/{path}", self.config.server)
             .parse()
             .map_err(|_| DeliveryError::Refused("this topic makes no address".to_owned()))?;
@@ -166,6 +173,20 @@ impl ChatBot for Bot {
         Box::pin(std::future::ready(Ok(())))
     }
 
+    fn has_digests(&self) -> bool {
+        true
+    }
+
+    fn post_digest<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        let body = body(&message.chat, card);
+        Box::pin(async move { self.publish(state, &body).await })
+    }
+
     fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             self.problem(&state.net_private).await.unwrap_or_else(|error| Some(error.to_string()))
@@ -229,7 +250,8 @@ fn parse_error(answer: &Answer, now: UnixMillis) -> DeliveryError {
             let usual = if said.code == DAILY_MESSAGES { USED_UP } else { LIMITED };
             DeliveryError::Later(wait_asked(&answer.headers, now, usual))
         }
-        StatusCode::UNAUTHORIZED => DeliveryError::Refused(REFUSED_TOKEN.to_owned()),
+        // The message is posted once the operator has set another token.
+        StatusCode::UNAUTHORIZED => DeliveryError::Failed(REFUSED_TOKEN.to_owned()),
         StatusCode::FORBIDDEN => DeliveryError::Refused(format!(
             "the server refuses messages in this topic: set a PX_NTFY_TOKEN that may write to it ({reason})"
         )),

@@ -15,8 +15,9 @@ use pyxis_core::metric;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 
 use super::approval_message::{ApprovalMessage, Common};
-use super::platform::{ChatBot, DeliveryError};
-use super::{moves, unreachable};
+use super::digest::Turn;
+use super::platform::{ChatBot, Delivery, DeliveryError};
+use super::{digest, moves, unreachable};
 use crate::error::Result;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
@@ -134,9 +135,12 @@ async fn serve(
         None if card.state != ApprovalState::Pending => {
             return Ok(chat_messages::release_claim(store, message, None).await?);
         }
-        None => bot.post(state, message, &card).await,
+        None => match post(state, bot, message, &card).await? {
+            Some(told) => told,
+            None => return Ok(()),
+        },
         // It stays as it was posted, and nothing more is due.
-        Some(name) if !platform.spec().edits => Ok(name.clone()),
+        Some(name) if !platform.spec().edits || digest::is_digest(name) => Ok(name.clone()),
         Some(name) => bot.edit(state, message, name, &card).await.map(|()| name.clone()),
     };
     match told {
@@ -170,6 +174,32 @@ async fn serve(
         }
     }
     Ok(())
+}
+
+/// Posts a message, alone or together with others of its chat. `None` if it waits for them.
+async fn post(
+    state: &State,
+    bot: &dyn ChatBot,
+    message: &ChatMessageRow,
+    card: &ApprovalMessage,
+) -> Result<Option<Delivery<String>>> {
+    if !bot.has_digests() {
+        return Ok(Some(bot.post(state, message, card).await));
+    }
+    let waiting = match digest::turn(state, message, card.facts.expires_at).await? {
+        Turn::Single => return Ok(Some(bot.post(state, message, card).await)),
+        Turn::Wait(until) => {
+            chat_messages::release_claim(&state.store, message, Some(until)).await?;
+            return Ok(None);
+        }
+        Turn::Digest(waiting) => waiting,
+    };
+    let shown = digest::card(state, &card.facts, waiting.len());
+    let posted = bot.post_digest(state, message, &shown).await.map(|id| digest::reference(&id));
+    if let (Ok(reference), Some(last)) = (&posted, waiting.last()) {
+        chat_messages::record_digest(&state.store, message, last.id, reference).await?;
+    }
+    Ok(Some(posted))
 }
 
 /// 1, 2, 4 … 60 seconds.

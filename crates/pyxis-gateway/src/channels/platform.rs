@@ -10,6 +10,7 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::ChatMessageRow;
 
 use super::approval_message::ApprovalMessage;
+use super::link_card::LinkCard;
 use super::settings::{SettingKey, SettingsSource};
 use crate::config::ChatSettings;
 use crate::error::Result;
@@ -97,6 +98,22 @@ pub(crate) trait ChatBot: Send + Sync {
         message_ref: &'a str,
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<()>>;
+
+    /// True if [`Self::post_digest`] announces several requests with one message.
+    fn has_digests(&self) -> bool {
+        false
+    }
+
+    /// Posts a message about several requests, of which `message` is the oldest. Returns its id on the platform.
+    fn post_digest<'a>(
+        &'a self,
+        _state: &'a State,
+        _message: &'a ChatMessageRow,
+        _card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        let none = DeliveryError::Refused("this platform has no messages about several requests".to_owned());
+        Box::pin(std::future::ready(Err(none)))
+    }
 
     /// Adds possible reactions to a message that was posted and recorded.
     fn add_reactions<'a>(

@@ -13,7 +13,9 @@ use crate::approvals::view::ApprovalView;
 pub(crate) struct RequestFacts {
     pub(crate) txn: TxnId,
     pub(crate) state: ApprovalState,
-    /// Name of the workspace, and how the request stands.
+    /// Name of the workspace.
+    pub(crate) brand: String,
+    /// The same, and how the request stands.
     pub(crate) title: String,
     /// One sentence.
     pub(crate) summary: String,
@@ -31,6 +33,7 @@ pub(crate) struct RequestFacts {
 impl RequestFacts {
     pub(super) fn new(seen: &ApprovalView, brand: &str, headline: &str, status: &[String]) -> Self {
         let row = &seen.row;
+        let brand = one_line(brand);
         let (agent, credential) = (one_line(&row.agent_name), one_line(&row.credential_name));
         let wish = match row.kind {
             ApprovalKind::Forward => "to use",
@@ -39,7 +42,8 @@ impl RequestFacts {
         Self {
             txn: row.txn_id,
             state: row.state,
-            title: format!("{} · {headline}", one_line(brand)),
+            title: format!("{brand} · {headline}"),
+            brand,
             summary: format!("{agent} wants {wish} {credential}"),
             agent,
             credential,

@@ -57,6 +57,13 @@ impl Bot {
     fn from_settings(config: &Config) -> Option<Self> {
         config.chats.get::<TeamsConfig>().cloned().map(|config| Self { config })
     }
+
+    async fn send(&self, state: &State, message: &ChatMessageRow, body: &Value) -> Delivery<String> {
+        let request = request(self.config.endpoints.uri(&message.chat)?, body);
+        let answer = exchange(&state.net_private, request).await?;
+        // A webhook returns no id.
+        posted(&answer, state.now()).map(|()| message.id.to_string())
+    }
 }
 
 impl ChatBot for Bot {
@@ -67,12 +74,7 @@ impl ChatBot for Bot {
         card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<String>> {
         let body = body(&LinkCard::new(card));
-        Box::pin(async move {
-            let request = request(self.config.endpoints.uri(&message.chat)?, &body);
-            let answer = exchange(&state.net_private, request).await?;
-            // A webhook returns no id.
-            posted(&answer, state.now()).map(|()| message.id.to_string())
-        })
+        Box::pin(async move { self.send(state, message, &body).await })
     }
 
     fn edit<'a>(
@@ -83,6 +85,20 @@ impl ChatBot for Bot {
         _card: &'a ApprovalMessage,
     ) -> BoxFuture<'a, Delivery<()>> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn has_digests(&self) -> bool {
+        true
+    }
+
+    fn post_digest<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        let body = body(card);
+        Box::pin(async move { self.send(state, message, &body).await })
     }
 
     fn sign_in<'a>(&'a self, _state: &'a State) -> BoxFuture<'a, Option<String>> {
@@ -113,9 +129,12 @@ fn body(card: &LinkCard) -> Value {
     let mut parts = vec![
         json!({ "type": "TextBlock", "text": text(&card.title), "weight": "Bolder", "size": "Medium", "wrap": true }),
         json!({ "type": "TextBlock", "text": text(&card.text), "wrap": true }),
-        json!({ "type": "FactSet", "facts": card.facts.iter().map(fact).collect::<Vec<_>>() }),
     ];
-    let status = card.status.iter().map(|line| json!({ "type": "TextBlock", "text": text(line), "wrap": true }));
+    if !card.facts.is_empty() {
+        parts.push(json!({ "type": "FactSet", "facts": card.facts.iter().map(fact).collect::<Vec<_>>() }));
+    }
+    let status =
+        card.status.iter().map(|line| json!({ "type": "TextBlock", "text": text(line), "wrap": true }));
     parts.extend(status);
     parts.push(json!({
         "type": "TextBlock", "text": SECURED_BY, "isSubtle": true, "size": "Small", "wrap": true,
@@ -141,7 +160,8 @@ fn body(card: &LinkCard) -> Value {
 /// double braces would be rendered.
 fn escape(c: char, out: &mut String) {
     match c {
-        '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '{' | '}' | '<' | '>' | '&' | '~' | '|' | '#' | '!' | '$' => {
+        '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '{' | '}' | '<' | '>' | '&' | '~' | '|' | '#'
+        | '!' | '$' => {
             out.push('\\');
             out.push(c);
         }
@@ -157,7 +177,10 @@ mod tests {
     fn text_of_others_is_no_markdown_and_no_function_of_cards() {
         let text = |text: &str| escaped_to(text, TEXT_MAX, escape);
         assert_eq!(text("[Approve](https://evil.example)"), r"\[Approve\]\(https://evil.example\)");
-        assert_eq!(text("**a** _b_ {{DATE(x)}} ${y} <b>&lt;"), r"\*\*a\*\* \_b\_ \{\{DATE\(x\)\}\} \$\{y\} \<b\>\&lt;");
+        assert_eq!(
+            text("**a** _b_ {{DATE(x)}} ${y} <b>&lt;"),
+            r"\*\*a\*\* \_b\_ \{\{DATE\(x\)\}\} \$\{y\} \<b\>\&lt;"
+        );
         assert_eq!(text("api.example.com:8443"), "api.example.com:8443");
     }
 }

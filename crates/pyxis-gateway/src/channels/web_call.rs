@@ -64,9 +64,7 @@ pub(super) fn posted(answer: &Answer, now: UnixMillis) -> Delivery<()> {
     let status = answer.status.as_u16();
     match answer.status {
         found if found.is_success() => Ok(()),
-        StatusCode::TOO_MANY_REQUESTS => {
-            Err(DeliveryError::Later(wait_asked(&answer.headers, now, LIMITED)))
-        }
+        StatusCode::TOO_MANY_REQUESTS => Err(DeliveryError::Later(wait_asked(&answer.headers, now, LIMITED))),
         StatusCode::REQUEST_TIMEOUT => Err(DeliveryError::Failed(format!("it responded with {status}"))),
         found if found.is_server_error() => Err(DeliveryError::Failed(format!("it responded with {status}"))),
         found if found.is_redirection() => {

@@ -11,6 +11,9 @@ use pyxis_gateway::channels::settings::SettingsSource;
 use super::SettingSources;
 use super::env::Env;
 
+/// Largest number of single messages.
+const DIGEST_AFTER_MAX: u32 = 1000;
+
 /// Settings of chats and push notifications.
 #[derive(Clone, Debug)]
 pub struct Chats {
@@ -23,10 +26,9 @@ pub struct Chats {
 impl Chats {
     /// Everything is read, so that an invalid value refuses to start even if it is not used.
     pub(super) fn read(source: &SettingSources<'_, impl Env>) -> Result<Self> {
-        Ok(Self {
-            platforms: read_settings(source).map_err(anyhow::Error::from_boxed)?,
-            push_contact: push_contact(&source.text("push_contact")?)?,
-        })
+        let mut platforms = read_settings(source).map_err(anyhow::Error::from_boxed)?;
+        platforms.set_digest_after(digest_after(&source.text("chat_digest_after")?)?);
+        Ok(Self { platforms, push_contact: push_contact(&source.text("push_contact")?)? })
     }
 }
 
@@ -37,6 +39,14 @@ impl<E: Env> SettingsSource for SettingSources<'_, E> {
 
     fn secret(&self, key: &'static str) -> Result<Option<SecretString>, BoxError> {
         Ok(SettingSources::secret(self, key)?)
+    }
+}
+
+fn digest_after(text: &str) -> Result<u32> {
+    let text = text.trim();
+    match text.parse() {
+        Ok(messages) if messages <= DIGEST_AFTER_MAX => Ok(messages),
+        _ => bail!("PX_CHAT_DIGEST_AFTER is {text:?}: write a whole number, 0 to {DIGEST_AFTER_MAX}"),
     }
 }
 

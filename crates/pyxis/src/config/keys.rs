@@ -241,6 +241,11 @@ const REST: &[SettingKey] = &[
         "Size of the parts of an upload, in bytes: 5 MiB to 5 GiB. A smaller backup is uploaded in one request, a larger one in parts.",
     ),
     key(
+        "chat_digest_after",
+        "5",
+        "Messages with a link that a topic, channel or endpoint gets one by one within a minute (0 to 1000). The others are announced a minute later, together. 0: always one by one.",
+    ),
+    key(
         "push_contact",
         "",
         "Contact for push services about this server's browser notifications: `mailto:` and an address, or an https URL. Empty: `PX_BASE_URL`.",

@@ -108,8 +108,14 @@ mod tests {
         for (settings, says) in [
             (&[URL][..], "`pager` has no secret: add `pager=SECRET` to PX_CARD_SIGNING_SECRETS"),
             (&[URL, ("card_signing_secrets", "pager=S3CRET")], "`pager`: use at least 16 characters"),
-            (&[URL, ("card_signing_secrets", "pager=0123456789abcdef x=S3CRET-56789abcdef")], "known names: pager"),
-            (&[URL, SIGNED, ("card_endpoint", "pagr")], "PX_CARD_ENDPOINT: no endpoint has the name \"pagr\""),
+            (
+                &[URL, ("card_signing_secrets", "pager=0123456789abcdef x=S3CRET-56789abcdef")],
+                "known names: pager",
+            ),
+            (
+                &[URL, SIGNED, ("card_endpoint", "pagr")],
+                "PX_CARD_ENDPOINT: no endpoint has the name \"pagr\"",
+            ),
             (&[("card_webhooks", "https://h.example/S3CRET")], "PX_CARD_WEBHOOKS: entry 1 is not NAME=URL"),
         ] {
             let error = read(&Map(settings), &mut ChatSettings::default()).unwrap_err().to_string();

@@ -1,0 +1,77 @@
+//! One message instead of a flood, on platforms whose messages only carry a link.
+//!
+//! A room gets a number of single messages within a minute. The ones after them wait for a minute, and are then
+//! announced together: with their number, and a link to the inbox.
+
+use std::time::Duration;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::chat_messages::{self, ChatMessageRow};
+
+use super::link_card::LinkCard;
+use super::request_facts::RequestFacts;
+use crate::error::Result;
+use crate::runtime::state::State;
+
+/// Time in which single messages are counted, and for which the others wait.
+const WINDOW: Duration = Duration::from_mins(1);
+/// The wait while an older message of the room is not posted yet.
+const BEHIND: Duration = Duration::from_secs(5);
+/// Start of the stored reference of a message that was announced together with others.
+const PREFIX: &str = "digest:";
+
+/// Way to announce a message.
+pub(super) enum Turn {
+    /// On its own.
+    Single,
+    /// Not before this time.
+    Wait(UnixMillis),
+    /// Together with all messages of the room that wait, this one first.
+    Digest(Vec<ChatMessageRow>),
+}
+
+/// Chooses the way to announce a claimed message that was not posted yet.
+pub(super) async fn turn(state: &State, message: &ChatMessageRow, expires_at: UnixMillis) -> Result<Turn> {
+    let most = state.config.chats.digest_after();
+    if most == 0 {
+        return Ok(Turn::Single);
+    }
+    let earlier = chat_messages::created_before(&state.store, message, most).await?;
+    if earlier.is_none_or(|at| message.created_at.since(at) >= WINDOW) {
+        return Ok(Turn::Single);
+    }
+    // A request with little time is announced while there is enough of it left.
+    let wait = WINDOW.min(expires_at.since(message.created_at) / 2);
+    let (now, due) = (state.now(), message.created_at.plus(wait));
+    if now < due {
+        return Ok(Turn::Wait(due));
+    }
+    let waiting = chat_messages::list_unposted(&state.store, message).await?;
+    Ok(match waiting.first() {
+        Some(first) if first.id != message.id => Turn::Wait(now.plus(BEHIND)),
+        _ if waiting.len() < 2 => Turn::Single,
+        _ => Turn::Digest(waiting),
+    })
+}
+
+/// The message that announces `count` requests.
+pub(super) fn card(state: &State, facts: &RequestFacts, count: usize) -> LinkCard {
+    LinkCard {
+        title: format!("{} · {count} requests need approval", facts.brand),
+        text: format!("{count} more requests are waiting for approval."),
+        facts: Vec::new(),
+        status: Vec::new(),
+        link: "Open the inbox",
+        url: format!("{}/app/inbox", state.config.base_url),
+    }
+}
+
+/// The stored reference of messages that were announced together.
+pub(super) fn reference(id: &str) -> String {
+    format!("{PREFIX}{id}")
+}
+
+/// True for a message that was announced together with others, so that none of its own can be edited.
+pub(super) fn is_digest(reference: &str) -> bool {
+    reference.starts_with(PREFIX)
+}
