@@ -1,6 +1,5 @@
 //! Configuration set by the operator.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -72,7 +72,10 @@ impl MailServer {
             "PX_TEST_PYTHON_TOOLS names no environment: put ci/python-tools.sh before the command that runs the tests",
         );
         let mut command = Command::new(PathBuf::from(environment).join("bin/python"));
-        command.args(["-W", "ignore", "-c", include_str!("smtp/server.py")]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["-W", "ignore", "-c", include_str!("smtp/server.py")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().expect("Python starts");
         let mut questions = child.stdin.take().expect("a pipe");
         let answers = BufReader::new(child.stdout.take().expect("a pipe")).lines();

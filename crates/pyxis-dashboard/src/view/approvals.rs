@@ -358,7 +358,8 @@ impl Card {
     /// True if it can be selected and decided with others. One that is not shown in full cannot.
     const fn is_selectable(&self) -> bool {
         // An edited request is decided on its own page, which shows the difference.
-        matches!((self.place, &self.state), (ReturnTo::Inbox, CardState::Open { .. })) && self.edited.is_none()
+        matches!((self.place, &self.state), (ReturnTo::Inbox, CardState::Open { .. }))
+            && self.edited.is_none()
     }
 
     /// True if it is still pending.

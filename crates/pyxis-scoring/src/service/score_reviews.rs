@@ -81,7 +81,9 @@ pub(crate) async fn request(
 /// The event that reports a review in its present state.
 fn event_of(row: &ScoreReviewRow) -> ReviewEvent<'_> {
     let decision = match (&row.answer, &row.decided_by, row.decided_at) {
-        (Some(answer), Some(by), Some(at)) => Some(ReviewOutcome { state: row.state.as_str(), answer, by, at }),
+        (Some(answer), Some(by), Some(at)) => {
+            Some(ReviewOutcome { state: row.state.as_str(), answer, by, at })
+        }
         _ => None,
     };
     ReviewEvent {
