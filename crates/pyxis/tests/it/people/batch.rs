@@ -1,7 +1,5 @@
 //! Several decisions in one request (`docs/reference/behavior/proxy.md#approvals-api`).
 
-use std::time::Duration;
-
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
