@@ -153,7 +153,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Network(command) => return networks::run(&global, command).await,
         Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
-        Command::ReceiptKey(command) => receipt_keys::run(&global, command).await,
+        Command::ReceiptKey(command) => receipt_keys::run(&global, command).await?,
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { directory } => manual::pages(&directory),
     };

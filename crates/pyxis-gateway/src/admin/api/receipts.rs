@@ -9,7 +9,7 @@ use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::{Forbidden, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path};
-use pyxis_signing::receipt::KeySet;
+use pyxis_signing::receipt::ReceiptKeySet;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
