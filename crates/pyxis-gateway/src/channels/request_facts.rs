@@ -1,6 +1,5 @@
 //! Parts of a request that a message with only a link shows.
 
-use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::TxnId;
 use pyxis_store::approvals::ApprovalKind;
@@ -12,7 +11,6 @@ use crate::approvals::view::ApprovalView;
 #[derive(Clone, Debug)]
 pub(crate) struct RequestFacts {
     pub(crate) txn: TxnId,
-    pub(crate) state: ApprovalState,
     /// Name of the workspace.
     pub(crate) brand: String,
     /// The same, and how the request stands.
@@ -41,7 +39,6 @@ impl RequestFacts {
         };
         Self {
             txn: row.txn_id,
-            state: row.state,
             title: format!("{brand} · {headline}"),
             brand,
             summary: format!("{agent} wants {wish} {credential}"),
