@@ -1,7 +1,7 @@
 //! `card`: a signed JSON card to an endpoint of the operator, for a receiver that shows it to people.
 //!
-//! Endpoints are named in the settings, since their URLs are secrets. A card has a link to the page, where people decide.
-//! When a request changes or ends, the card is posted again with the same `id`.
+//! Endpoints are named in the settings, since their URLs are secrets. A card has a link to the page, where people
+//! decide. When a request changes or ends, the card is posted again with the same `id`.
 
 mod settings;
 

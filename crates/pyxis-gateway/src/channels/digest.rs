@@ -47,10 +47,11 @@ pub(super) async fn turn(state: &State, message: &ChatMessageRow, expires_at: Un
         return Ok(Turn::Wait(due));
     }
     let waiting = chat_messages::list_unposted(&state.store, message).await?;
-    Ok(match waiting.first() {
-        Some(first) if first.id != message.id => Turn::Wait(now.plus(BEHIND)),
-        _ if waiting.len() < 2 => Turn::Single,
-        _ => Turn::Digest(waiting),
+    Ok(match waiting.iter().position(|row| row.id == message.id) {
+        Some(0) if waiting.len() == 1 => Turn::Single,
+        Some(0) => Turn::Digest(waiting),
+        // An older one announces this one too, or has done so since this one was claimed.
+        Some(_) | None => Turn::Wait(now.plus(BEHIND)),
     })
 }
 

@@ -58,10 +58,14 @@ impl Endpoints {
         endpoint.url.expose().parse().map_err(invalid)
     }
 
-    /// The sentence about a name that no endpoint has.
+    /// The sentence about a name that no endpoint has. Text that cannot be a name may be a URL, so it is not repeated.
     pub(super) fn unknown(&self, name: &str) -> String {
-        let known: Vec<&str> = self.names().collect();
-        format!("no endpoint has the name {name:?}; known names: {}", known.join(", "))
+        let known = self.names().collect::<Vec<_>>().join(", ");
+        if is_name(name) {
+            format!("no endpoint has the name {name:?}; known names: {known}")
+        } else {
+            format!("enter the name of an endpoint, not its URL; known names: {known}")
+        }
     }
 
     /// Examines an endpoint without a message. A webhook says nothing about itself, so the best result is unknown.
@@ -158,6 +162,8 @@ mod tests {
         assert_eq!(all.names().collect::<Vec<_>>(), ["night", "ops"]);
         assert_eq!(all.uri("ops").unwrap().to_string(), "https://h.example/a?sig=1&b==");
         assert_eq!(all.unknown("opps"), r#"no endpoint has the name "opps"; known names: night, ops"#);
+        let known = "enter the name of an endpoint, not its URL; known names: night, ops";
+        assert_eq!(all.unknown("https://h.example/a?sig=1&b=="), known);
         assert!(Endpoints::parse(" \n").unwrap().is_empty());
     }
 

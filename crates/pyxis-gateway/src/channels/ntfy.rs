@@ -1,7 +1,7 @@
 //! `ntfy`: messages in a topic, which phones and browsers subscribe to.
 //!
-//! Everyone who may read the topic sees its messages. A message has a link to the page, where people decide. It stays as
-//! it was posted.
+//! Everyone who may read the topic sees its messages. A message has a link to the page, where people decide. It stays
+//! as it was posted.
 
 mod settings;
 

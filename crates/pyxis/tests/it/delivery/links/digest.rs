@@ -71,6 +71,21 @@ engines! {
         assert_eq!(titles(&server), ["Pyxis · Approval needed"; 3]);
     }
 
+    async fn many_requests_that_wait_are_announced_once(database: TestDatabase) {
+        let (proxy, server) = started(database).await;
+        // All are due at once, and more than one round claims.
+        for round in 0..50 {
+            proxy.pause(round).await;
+        }
+        deliver(&proxy).await;
+        proxy.advance(Duration::from_mins(1));
+        deliver(&proxy).await;
+        assert_eq!(titles(&server)[2..], ["Pyxis · 48 requests need approval"]);
+        proxy.advance(Duration::from_mins(1));
+        deliver(&proxy).await;
+        assert_eq!(server.messages().len(), 3);
+    }
+
     async fn rooms_are_counted_apart(database: TestDatabase) {
         let (proxy, server) = started(database).await;
         pause_many(&proxy, 0..2).await;

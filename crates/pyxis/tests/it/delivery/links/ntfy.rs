@@ -173,7 +173,7 @@ engines! {
         assert_eq!(server.messages().len(), 1);
     }
 
-    async fn a_long_reason_is_cut_to_what_the_server_takes(database: TestDatabase) {
+    async fn a_long_reason_leaves_the_other_lines_whole(database: TestDatabase) {
         let (proxy, server) = started(database).await;
         let reason = "\"é\\".repeat(160);
         let txn = proxy.pause_because(1, &reason).await;
