@@ -19,8 +19,9 @@ pub fn node_hash(left: &LogHash, right: &LogHash) -> LogHash {
     Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// Bytes that a signature of a tree's head covers: the number of leaves, the root, the MAC of the audit chain's record
-/// at that number, and the time in milliseconds since 1970.
+/// Bytes that a signature of a tree's head covers: number of leaves, root, `mac`, and milliseconds since 1970.
+///
+/// `mac` is that of the audit chain's record with that number.
 #[must_use]
 pub fn head_message(size: u64, root: &LogHash, mac: &LogHash, signed_at_ms: i64) -> Vec<u8> {
     let mut message = b"pyxis audit tree 1\0".to_vec();

@@ -53,7 +53,7 @@ pub(crate) async fn issue_for(state: &State, row: &ApprovalRow) -> Result<String
     let (head, proven) = prove(state, last, &rows).await?;
     let redactor =
         Redactor::of_workspace(&state.store, &state.keyring, row.workspace_id, &[row.credential_id]).await?;
-    let places: Vec<_> = proven.iter().map(|record| place(&redactor, record)).collect();
+    let places: Vec<_> = proven.iter().map(|record| disclose(&redactor, record)).collect();
     let facts = facts(&places)?;
     let signer = keys::signer(state).await?;
     let claims = claims::build(state, row, facts, places, &head).await?;
@@ -93,6 +93,7 @@ const fn is_told(event: AuditEvent) -> bool {
     matches!(
         event,
         AuditEvent::RequestReceived
+            | AuditEvent::ApprovalEdited
             | AuditEvent::ApprovalVoted
             | AuditEvent::ApprovalApproved
             | AuditEvent::ApprovalDenied
@@ -150,7 +151,7 @@ fn damaged(error: TreeError) -> Error {
 }
 
 /// A record with the members that may be shown. Members in which a stored secret occurs are withheld.
-fn place(redactor: &Redactor, record: &ProvenRecord) -> receipt::ProvenPlace {
+fn disclose(redactor: &Redactor, record: &ProvenRecord) -> receipt::ProvenPlace {
     let members = record.members.iter().map(|member| {
         let shown = is_shown(&member.name) && redactor.text(&member.text) == member.text;
         if shown { member.text.clone() } else { pyxis_core::hex::encode(&member.hash()) }

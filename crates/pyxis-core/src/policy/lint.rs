@@ -16,9 +16,9 @@ pub struct IdleRule {
 /// Rules that never decide: patterns of hosts that the credential is not sent to, and rules behind a stricter one that
 /// covers them. Without hosts, only the latter.
 pub fn idle_rules(policy: &Policy, hosts: &AllowedHosts) -> Vec<IdleRule> {
-    let deny = List::new("deny_urls", &policy.deny_urls);
-    let require = List::new("require_approval_urls", &policy.require_approval_urls);
-    let auto = List::new("auto_approve_urls", &policy.auto_approve_urls);
+    let deny = UrlList::new("deny_urls", &policy.deny_urls);
+    let require = UrlList::new("require_approval_urls", &policy.require_approval_urls);
+    let auto = UrlList::new("auto_approve_urls", &policy.auto_approve_urls);
     let mut found: Vec<IdleRule> =
         [&deny, &require, &auto].into_iter().flat_map(|list| list.foreign(hosts)).collect();
     found.extend(require.behind(&deny));
@@ -29,12 +29,12 @@ pub fn idle_rules(policy: &Policy, hosts: &AllowedHosts) -> Vec<IdleRule> {
 }
 
 /// A field with URL patterns.
-struct List<'p> {
+struct UrlList<'p> {
     field: &'static str,
     patterns: Vec<(&'p str, Pattern)>,
 }
 
-impl<'p> List<'p> {
+impl<'p> UrlList<'p> {
     /// Patterns that cannot be read are left to [`Policy::from_json`].
     fn new(field: &'static str, texts: &'p [String]) -> Self {
         let read = |text: &'p String| Some((text.as_str(), Pattern::parse(text).ok()?));

@@ -4,9 +4,18 @@ use askama::Template;
 
 use super::body::BodyView;
 use super::edit::{EditCard, EditForm};
-use super::groups::CardGroup;
+use super::groups::SharedRoute;
 use super::{DecisionBadge, Layout, Search, Timestamp, in_section};
 use crate::text::Middle;
+
+/// Requests that are shown together.
+#[derive(Clone, Debug)]
+pub struct CardGroup {
+    /// The common route; `None` for a single request.
+    pub shared: Option<SharedRoute>,
+    /// At least one request.
+    pub cards: Vec<Card>,
+}
 
 /// `GET /app/inbox`.
 #[derive(Clone, Debug, Template)]

@@ -2,18 +2,8 @@
 
 use askama::Template;
 
-use super::approvals::Card;
 use super::{DecisionBadge, Layout, in_section};
 use crate::text::Middle;
-
-/// Requests that are shown together.
-#[derive(Clone, Debug)]
-pub struct CardGroup {
-    /// The common route; `None` for a single request.
-    pub shared: Option<SharedRoute>,
-    /// At least one request.
-    pub cards: Vec<Card>,
-}
 
 /// The common parts of a group's requests.
 #[derive(Clone, Debug)]

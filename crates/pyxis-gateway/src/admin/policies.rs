@@ -129,7 +129,7 @@ pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> R
 }
 
 /// Stores a policy in place of the one with this version; 0 if there is none. Fails if it has changed since.
-pub async fn put_over(state: &State, actor: &Actor, name: &str, policy: &Policy, base: i64) -> Result<i64> {
+pub async fn replace(state: &State, actor: &Actor, name: &str, policy: &Policy, base: i64) -> Result<i64> {
     put_if(state, actor, name, policy, Some(base)).await
 }
 

@@ -21,7 +21,7 @@ const BEHIND: Duration = Duration::from_secs(5);
 const PREFIX: &str = "digest:";
 
 /// Way to announce a message.
-pub(super) enum Turn {
+pub(super) enum DigestStep {
     /// On its own.
     Single,
     /// Not before this time.
@@ -31,27 +31,31 @@ pub(super) enum Turn {
 }
 
 /// Chooses the way to announce a claimed message that was not posted yet.
-pub(super) async fn turn(state: &State, message: &ChatMessageRow, expires_at: UnixMillis) -> Result<Turn> {
+pub(super) async fn next_step(
+    state: &State,
+    message: &ChatMessageRow,
+    expires_at: UnixMillis,
+) -> Result<DigestStep> {
     let most = state.config.chats.digest_after();
     if most == 0 {
-        return Ok(Turn::Single);
+        return Ok(DigestStep::Single);
     }
     let earlier = chat_messages::created_before(&state.store, message, most).await?;
     if earlier.is_none_or(|at| message.created_at.since(at) >= WINDOW) {
-        return Ok(Turn::Single);
+        return Ok(DigestStep::Single);
     }
     // A request with little time is announced while there is enough of it left.
     let wait = WINDOW.min(expires_at.since(message.created_at) / 2);
     let (now, due) = (state.now(), message.created_at.plus(wait));
     if now < due {
-        return Ok(Turn::Wait(due));
+        return Ok(DigestStep::Wait(due));
     }
     let waiting = chat_messages::list_unposted(&state.store, message).await?;
     Ok(match waiting.iter().position(|row| row.id == message.id) {
-        Some(0) if waiting.len() == 1 => Turn::Single,
-        Some(0) => Turn::Digest(waiting),
+        Some(0) if waiting.len() == 1 => DigestStep::Single,
+        Some(0) => DigestStep::Digest(waiting),
         // An older one announces this one too, or has done so since this one was claimed.
-        Some(_) | None => Turn::Wait(now.plus(BEHIND)),
+        Some(_) | None => DigestStep::Wait(now.plus(BEHIND)),
     })
 }
 

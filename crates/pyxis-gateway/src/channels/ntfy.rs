@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::approval_message::ApprovalMessage;
 use super::link_card::{LinkCard, escaped_to};
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage, no_routes};
-use super::web_call::{Answer, exchange, wait_asked, words};
+use super::web_call::{WebResponse, excerpt, exchange, wait_asked};
 use crate::config::Config;
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
@@ -116,7 +116,7 @@ impl Bot {
         Ok(request)
     }
 
-    async fn get(&self, net_private: &pyxis_net::Client, path: &str) -> Delivery<Answer> {
+    async fn get(&self, net_private: &pyxis_net::Client, path: &str) -> Delivery<WebResponse> {
         exchange(net_private, self.request(Method::GET, path, None)?).await
     }
 
@@ -241,10 +241,10 @@ fn message(card: &LinkCard) -> String {
     lines.join("\n")
 }
 
-fn parse_error(answer: &Answer, now: UnixMillis) -> DeliveryError {
+fn parse_error(answer: &WebResponse, now: UnixMillis) -> DeliveryError {
     let said: ErrorBody = serde_json::from_slice(&answer.body).unwrap_or_default();
     let status = answer.status.as_u16();
-    let reason = format!("{status} {}", words(&said.error));
+    let reason = format!("{status} {}", excerpt(&said.error));
     match answer.status {
         StatusCode::TOO_MANY_REQUESTS => {
             let usual = if said.code == DAILY_MESSAGES { USED_UP } else { LIMITED };

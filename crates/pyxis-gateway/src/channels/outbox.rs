@@ -15,7 +15,7 @@ use pyxis_core::metric;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 
 use super::approval_message::{ApprovalMessage, Common};
-use super::digest::Turn;
+use super::digest::DigestStep;
 use super::platform::{ChatBot, Delivery, DeliveryError};
 use super::{digest, moves, unreachable};
 use crate::error::Result;
@@ -186,13 +186,13 @@ async fn post(
     if !bot.has_digests() {
         return Ok(Some(bot.post(state, message, card).await));
     }
-    let waiting = match digest::turn(state, message, card.facts.expires_at).await? {
-        Turn::Single => return Ok(Some(bot.post(state, message, card).await)),
-        Turn::Wait(until) => {
+    let waiting = match digest::next_step(state, message, card.facts.expires_at).await? {
+        DigestStep::Single => return Ok(Some(bot.post(state, message, card).await)),
+        DigestStep::Wait(until) => {
             chat_messages::release_claim(&state.store, message, Some(until)).await?;
             return Ok(None);
         }
-        Turn::Digest(waiting) => waiting,
+        DigestStep::Digest(waiting) => waiting,
     };
     let shown = digest::card(state, &card.facts, waiting.len());
     let posted = bot.post_digest(state, message, &shown).await.map(|id| digest::reference(&id));

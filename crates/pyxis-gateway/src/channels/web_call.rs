@@ -24,7 +24,7 @@ const LIMITED: Duration = Duration::from_secs(10);
 const WORDS: usize = 200;
 
 /// A response.
-pub(super) struct Answer {
+pub(super) struct WebResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -35,12 +35,12 @@ pub(super) struct Answer {
 pub(super) async fn exchange(
     net_private: &pyxis_net::Client,
     request: Request<pyxis_net::Body>,
-) -> Delivery<Answer> {
+) -> Delivery<WebResponse> {
     let answering = async {
         let response = net_private.send(request, CALL).await?;
         let (head, body) = response.into_parts();
         let body = read_capped(body, ANSWER_MAX).await?;
-        Ok::<_, pyxis_net::Error>(Answer { status: head.status, headers: head.headers, body })
+        Ok::<_, pyxis_net::Error>(WebResponse { status: head.status, headers: head.headers, body })
     };
     match timeout(CALL, answering).await {
         Ok(Ok(answer)) => Ok(answer),
@@ -60,7 +60,7 @@ pub(super) fn wait_asked(headers: &HeaderMap, now: UnixMillis, default: Duration
 }
 
 /// Outcome of a post to an endpoint. The response's words are left out, since they could repeat the URL.
-pub(super) fn posted(answer: &Answer, now: UnixMillis) -> Delivery<()> {
+pub(super) fn posted(answer: &WebResponse, now: UnixMillis) -> Delivery<()> {
     let status = answer.status.as_u16();
     match answer.status {
         found if found.is_success() => Ok(()),
@@ -79,7 +79,7 @@ pub(super) fn posted(answer: &Answer, now: UnixMillis) -> Delivery<()> {
 }
 
 /// Words of a server within a sentence.
-pub(super) fn words(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     text.chars().take(WORDS).map(visible).collect()
 }
 

@@ -18,8 +18,10 @@ pub struct ReceiptClaims {
     pub agent: ReceiptAgent,
     pub credential: ReceiptCredential,
     pub request: ReceiptRequest,
+    /// Last edit; absent if no one edited the request.
+    pub edit: Option<ReceiptEdit>,
     pub decision: ReceiptDecision,
-    /// In the order in which they were given.
+    /// Those after the last edit, in the order in which they were given.
     pub votes: Vec<ReceiptVote>,
     /// Grant that was opened with the approval.
     pub grant: Option<ReceiptGrant>,
@@ -71,6 +73,21 @@ pub struct ReceiptRequest {
     /// Approvals required at the time of the request.
     pub min_approvals: i64,
     pub passkey_required: bool,
+}
+
+/// Last edit of the request by an approver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptEdit {
+    pub by: Option<ReceiptPerson>,
+    pub at: String,
+    /// Digest of the request as its agent asked.
+    pub asked_digest: Option<String>,
+    /// Digest of the edited request.
+    pub digest: Option<String>,
+    /// Number of edits.
+    pub edits: u64,
+    /// Number of the audit record.
+    pub seq: i64,
 }
 
 /// Way in which the request was decided.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::claims::ReceiptClaims;
-use super::verify::ReceiptError;
+use super::error::ReceiptError;
 use crate::keys::{SigningKey, ToSign};
 
 /// `typ` of a receipt's header.

@@ -9,13 +9,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::verify::ReceiptError;
+use super::error::ReceiptError;
 
 /// Members that receipts show. Others may contain free text, and are withheld.
 const SHOWN: &[&str] = &[
     "record",
     "detail.agent_only",
     "detail.approvals",
+    "detail.asked_digest",
     "detail.bytes",
     "detail.channel",
     "detail.chat.account",

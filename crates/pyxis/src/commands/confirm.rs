@@ -13,7 +13,7 @@ pub(super) fn confirm(given: Confirmation, action: &str) -> Result<()> {
         return Ok(());
     }
     require_terminal(action)?;
-    ask(action, &mut io::stdin().lock(), &mut io::stderr().lock())
+    read_consent(action, &mut io::stdin().lock(), &mut io::stderr().lock())
 }
 
 /// Fails without a terminal, where no one can answer.
@@ -25,7 +25,7 @@ fn require_terminal(action: &str) -> Result<()> {
 }
 
 /// Only `y` and `yes` consent.
-fn ask(action: &str, input: &mut impl BufRead, output: &mut impl Write) -> Result<()> {
+fn read_consent(action: &str, input: &mut impl BufRead, output: &mut impl Write) -> Result<()> {
     let mut letters = action.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     let question: String = first.into_iter().chain(letters).collect();
@@ -47,7 +47,7 @@ mod tests {
     fn only_yes_consents_and_silence_does_not() {
         let asked = |answer: &str| {
             let mut output = Vec::new();
-            let done = ask("remove the agent bot", &mut answer.as_bytes(), &mut output);
+            let done = read_consent("remove the agent bot", &mut answer.as_bytes(), &mut output);
             assert_eq!(String::from_utf8(output).unwrap(), "Remove the agent bot? [y/N] ");
             done.map_err(|error| error.to_string())
         };

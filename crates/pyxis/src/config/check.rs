@@ -114,7 +114,7 @@ impl<E: Env> Env for RemainingEnv<'_, E> {
 mod tests {
     use super::*;
 
-    fn told(vars: &[(&str, &str)], flags: &[(&'static str, &str)]) -> Vec<Vec<String>> {
+    fn named_variables(vars: &[(&str, &str)], flags: &[(&'static str, &str)]) -> Vec<Vec<String>> {
         let env: BTreeMap<String, String> =
             vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let flags = flags.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_wrong_setting_is_named_and_not_only_the_first() {
-        let found = told(
+        let found = named_variables(
             &[
                 ("PX_BASE_URL", "http://example.com"),
                 ("PX_LOG_JSON", "perhaps"),

@@ -54,7 +54,7 @@ fn effective(
         return EffectiveSetting {
             name,
             variable,
-            value: shown(keys::default(name).unwrap_or_default()),
+            value: or_not_set(keys::default(name).unwrap_or_default()),
             source: "default".to_owned(),
         };
     };
@@ -74,10 +74,10 @@ fn public(name: &str, text: &str) -> String {
     if has_password || (WITH_KEYS.contains(&name) && !text.trim().is_empty()) {
         return "set".to_owned();
     }
-    shown(text)
+    or_not_set(text)
 }
 
-fn shown(text: &str) -> String {
+fn or_not_set(text: &str) -> String {
     if text.trim().is_empty() { "not set".to_owned() } else { text.to_owned() }
 }
 

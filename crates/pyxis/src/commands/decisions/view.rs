@@ -39,7 +39,7 @@ fn row(request: &Value, now: UnixMillis) -> Value {
     json!({
         "txn": request["txn_id"],
         "method": request["method"],
-        "target": place(request),
+        "target": host_and_path(request),
         "agent": request["agent_name"],
         "credential": request["credential_name"],
         "age": age.map(short),
@@ -55,7 +55,7 @@ fn times(request: &Value, now: UnixMillis) -> (Option<Duration>, Option<Duration
 }
 
 /// Host and path of the target.
-fn place(request: &Value) -> String {
+fn host_and_path(request: &Value) -> String {
     let target = request["target"].as_str().unwrap_or_default();
     let place = target.split_once("://").map_or(target, |(_, place)| place);
     place.split(['?', '#']).next().unwrap_or_default().to_owned()
@@ -143,7 +143,7 @@ pub(super) fn grant(request: &Value, seconds: u64, agent_only: bool, max_uses: O
     let member = |name: &str| out::on_one_line(request[name].as_str().unwrap_or_default());
     let agent = if agent_only { format!(" of {}", member("agent_name")) } else { String::new() };
     let uses = max_uses.map(|uses| format!(", at most {}", out::count_noun(uses, "time")));
-    let place = out::on_one_line(&place(request));
+    let place = out::on_one_line(&host_and_path(request));
     let method = member("method");
     let time = short(Duration::from_secs(seconds));
     let coverage = &request["grant_coverage"];

@@ -43,7 +43,7 @@ pub(super) async fn run(
         satisfiability::check(&state.store, actor.workspace, credential.id, &after).await?;
         out::notice(difference(&before_text, &text(&after)?, base == 0));
         confirm(confirmation, &format!("store this policy of {name}"))?;
-        match policies::put_over(state, actor, name, &after, base).await {
+        match policies::replace(state, actor, name, &after, base).await {
             Err(Error::Conflict(_)) => {
                 Err(anyhow!("the policy of {name} has changed meanwhile; edit it again"))
             }
@@ -56,7 +56,7 @@ pub(super) async fn run(
             draft.remove();
             return Err(error);
         }
-        Err(error) => return Err(draft.kept(error)),
+        Err(error) => return Err(draft.with_path(error)),
     };
     draft.remove();
     stored(global, app, credential, &after, version).await
@@ -115,8 +115,8 @@ impl Draft {
         let ended = command.status().with_context(|| format!("cannot run {editor}"));
         match ended {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(self.kept(anyhow!("the editor {editor} failed ({status})"))),
-            Err(error) => Err(self.kept(error)),
+            Ok(status) => Err(self.with_path(anyhow!("the editor {editor} failed ({status})"))),
+            Err(error) => Err(self.with_path(error)),
         }
     }
 
@@ -126,11 +126,11 @@ impl Draft {
                 fs::read(&self.path).with_context(|| format!("cannot read {}", self.path.display()))?;
             Ok(Policy::from_json(&text).map_err(policies::invalid)?)
         };
-        read().map_err(|error| self.kept(error))
+        read().map_err(|error| self.with_path(error))
     }
 
     /// The error with the place of the text.
-    fn kept(&self, error: anyhow::Error) -> anyhow::Error {
+    fn with_path(&self, error: anyhow::Error) -> anyhow::Error {
         anyhow!("{error:#}. Nothing was stored; your text is in {}", self.path.display())
     }
 

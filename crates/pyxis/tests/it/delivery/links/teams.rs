@@ -31,7 +31,9 @@ async fn started(database: TestDatabase) -> (Proxy, Teams, Teams) {
 
 fn facts(card: &Value) -> Vec<(&str, &str)> {
     let sets = card["body"].as_array().unwrap().iter().find(|part| part["type"] == "FactSet").unwrap();
-    let of = |fact: &'static str| sets["facts"].as_array().unwrap().iter().map(move |one| one[fact].as_str().unwrap());
+    let of = |fact: &'static str| {
+        sets["facts"].as_array().unwrap().iter().map(move |one| one[fact].as_str().unwrap())
+    };
     of("title").zip(of("value")).collect()
 }
 

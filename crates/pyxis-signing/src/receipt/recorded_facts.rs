@@ -4,24 +4,11 @@
 use pyxis_core::audit_event::AuditEvent;
 
 use super::claims::{
-    OutcomeStatus, ReceiptChat, ReceiptClaims, ReceiptDecision, ReceiptGrant, ReceiptOutcome, ReceiptPasskey,
-    ReceiptPerson, ReceiptSending, ReceiptVerdict, ReceiptVote,
+    OutcomeStatus, ReceiptChat, ReceiptClaims, ReceiptDecision, ReceiptEdit, ReceiptGrant, ReceiptOutcome,
+    ReceiptPasskey, ReceiptPerson, ReceiptSending, ReceiptVerdict, ReceiptVote,
 };
+use super::error::FactsError;
 use super::record::DisclosedRecord;
-
-/// The records do not tell the whole story.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FactsError {
-    /// No record of the request itself.
-    #[error("no record of the request")]
-    NoRequest,
-    /// No record of a decision.
-    #[error("no record of the decision")]
-    NoDecision,
-    /// No record of the outcome.
-    #[error("no record of the outcome")]
-    NoOutcome,
-}
 
 /// Facts that follow from the records of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +29,8 @@ pub struct RecordedFacts {
     pub target: Option<String>,
     /// Rule that required approval.
     pub rule: Option<String>,
+    /// The last edit.
+    pub edit: Option<ReceiptEdit>,
     /// The decision.
     pub decision: ReceiptDecision,
     /// Votes.
@@ -94,12 +83,18 @@ impl RecordedFacts {
             host: request.columns.host.clone(),
             target: request.text("detail.target"),
             rule: request.text("detail.rule"),
-            votes: records.iter().filter_map(vote).collect(),
+            votes: records.iter().skip(after_edits(records)).filter_map(vote).collect(),
+            edit: edit(records),
             grant: of(AuditEvent::GrantCreated).and_then(grant),
             decision,
             sent,
             outcome,
         })
+    }
+
+    /// False for another digest than the one that an edit names. Without an edit, no record has it.
+    fn is_asked_digest(&self, digest: &str) -> bool {
+        self.edit.as_ref().is_none_or(|edit| edit.asked_digest.as_deref() == Some(digest))
     }
 
     /// The first claim that says something else than the records.
@@ -115,6 +110,8 @@ impl RecordedFacts {
             ("request.target", self.target == request.target),
             ("request.rule", self.rule == request.rule),
             ("request.at", self.requested_at == request.at),
+            ("edit", self.edit == claims.edit),
+            ("request.digest", self.is_asked_digest(&request.digest)),
             ("decision", self.decision == claims.decision),
             ("votes", self.votes == claims.votes),
             ("grant", self.grant == claims.grant),
@@ -123,6 +120,25 @@ impl RecordedFacts {
         ];
         same.into_iter().find(|(_, same)| !same).map(|(name, _)| name)
     }
+}
+
+/// Number of records up to the last edit. Votes among them no longer counted.
+fn after_edits(records: &[DisclosedRecord]) -> usize {
+    let edit = |record: &DisclosedRecord| record.event() == Some(AuditEvent::ApprovalEdited);
+    records.iter().rposition(edit).map_or(0, |last| last + 1)
+}
+
+fn edit(records: &[DisclosedRecord]) -> Option<ReceiptEdit> {
+    let edits = || records.iter().filter(|record| record.event() == Some(AuditEvent::ApprovalEdited));
+    let last = edits().next_back()?;
+    Some(ReceiptEdit {
+        by: person(last),
+        at: last.columns.at.clone(),
+        asked_digest: last.text("detail.asked_digest"),
+        digest: last.text("detail.digest"),
+        edits: edits().count() as u64,
+        seq: last.columns.seq,
+    })
 }
 
 fn person(record: &DisclosedRecord) -> Option<ReceiptPerson> {
