@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn no_script_writes_html() {
-        let Assets { enhance, inbox, select, approval, connect, weights, passkey, push, check, .. } = &*ASSETS;
+        let Assets { enhance, inbox, select, approval, connect, weights, passkey, push, check, .. } =
+            &*ASSETS;
         for script in [enhance, inbox, select, approval, connect, weights, passkey, push, check] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
             for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]

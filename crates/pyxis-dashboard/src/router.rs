@@ -5,10 +5,11 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agent_connect, agents, api_keys, audit, batch, brand, catalogue, connect, connector, credential_import,
-    credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
-    passkey_sign_in, password, people, policies, population, publishable_keys, reviews, score_jobs, scorers,
-    self_check, settings, sign_in, staged, usage, verification, voting_strategy, webhooks,
+    account, agent_connect, agents, api_keys, audit, batch, brand, catalogue, connect, connector,
+    credential_import, credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models,
+    notifications, passkey_sign_in, password, people, policies, population, publishable_keys, reviews,
+    score_jobs, scorers, self_check, settings, sign_in, staged, usage, verification, voting_strategy,
+    webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 

@@ -19,7 +19,7 @@ use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::DecisionBadge;
 use crate::view::approvals::ReturnTo;
-use crate::view::groups::{BatchPage, BatchResult, RequestLine};
+use crate::view::batch::{BatchPage, BatchResult, RequestLine};
 use crate::{Error, State};
 
 const INBOX: &str = "/app/inbox";
@@ -46,7 +46,11 @@ pub(crate) async fn decide(
         results.push(result_line(&state, &who, item, result).await?);
     }
     let noun = text::count_noun(items.len() as u64, "request");
-    html(&BatchPage { shell: who.shell(&state).await?, summary: format!("{count} of {noun} decided"), results })
+    html(&BatchPage {
+        shell: who.shell(&state).await?,
+        summary: format!("{count} of {noun} decided"),
+        results,
+    })
 }
 
 /// The challenge for deciding the selected requests with a passkey.
@@ -129,10 +133,16 @@ fn decision_text(decided: &DecisionOutcome) -> String {
 fn error_text(error: &Service, row: Option<&ApprovalRow>) -> String {
     let by = row.and_then(|row| row.decided_by_email.as_deref()).unwrap_or("someone else");
     match error {
-        Service::AlreadyDecided(ApprovalState::Pending) => "You have already voted. Needs more people.".to_owned(),
+        Service::AlreadyDecided(ApprovalState::Pending) => {
+            "You have already voted. Needs more people.".to_owned()
+        }
         Service::AlreadyDecided(ApprovalState::Approved) => format!("Already approved by {by}."),
-        Service::AlreadyDecided(ApprovalState::Denied) => format!("Already denied by {by}. Nothing was sent."),
-        Service::AlreadyDecided(ApprovalState::Expired) => "Expired or withdrawn. Nothing was sent.".to_owned(),
+        Service::AlreadyDecided(ApprovalState::Denied) => {
+            format!("Already denied by {by}. Nothing was sent.")
+        }
+        Service::AlreadyDecided(ApprovalState::Expired) => {
+            "Expired or withdrawn. Nothing was sent.".to_owned()
+        }
         Service::NotEligible(why) => format!("You cannot decide this: {why}."),
         Service::PasskeyRequired { .. } => "Needs a passkey. Open it to approve.".to_owned(),
         Service::PasskeyRefused(why) => format!("Not decided: the passkey was refused ({why})."),

@@ -7,9 +7,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::text::{Middle, count_noun, hex};
-use crate::view::approvals::Card;
+use crate::view::approvals::{Card, CardGroup, Differences, SharedRoute};
 use crate::view::body::form_fields;
-use crate::view::groups::{CardGroup, Differences, SharedRoute};
 
 /// Most columns of the table of differences.
 const COLUMNS: usize = 6;
@@ -150,7 +149,8 @@ fn fingerprint(view: &ApprovalView) -> String {
 pub(super) fn group(requests: Vec<Comparable>) -> Vec<CardGroup> {
     let mut groups: Vec<Vec<Comparable>> = Vec::new();
     for request in requests {
-        match groups.iter_mut().find(|group| group.first().is_some_and(|first| first.route == request.route)) {
+        match groups.iter_mut().find(|group| group.first().is_some_and(|first| first.route == request.route))
+        {
             Some(group) => group.push(request),
             None => groups.push(vec![request]),
         }
@@ -201,10 +201,7 @@ fn differences(requests: &[Comparable]) -> Option<Differences> {
     Some(Differences { rows, more, columns })
 }
 
-fn differs<'a>(
-    requests: &'a [Comparable],
-    value: impl Fn(&'a Comparable) -> Option<&'a str>,
-) -> bool {
+fn differs<'a>(requests: &'a [Comparable], value: impl Fn(&'a Comparable) -> Option<&'a str>) -> bool {
     let mut values = requests.iter().map(value);
     let first = values.next();
     values.any(|other| Some(other) != first)
@@ -234,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_body_is_compared_by_its_leaves() {
-        let value = serde_json::json!({"amount": 5, "to": {"id": "a"}, "items": [{"n": 1}, {}], "none": null});
+        let value =
+            serde_json::json!({"amount": 5, "to": {"id": "a"}, "items": [{"n": 1}, {}], "none": null});
         let mut fields = Vec::new();
         flatten(String::new(), &value, 0, &mut fields);
         fields.sort();

@@ -140,7 +140,8 @@ async fn list_decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<Appr
 /// should approve what they could not see.
 async fn waiting_card(state: &State, cards: &Cards, view: ApprovalView) -> Result<Comparable, Error> {
     let (view, mut card) = if view.row.body_bytes > MAX_OPENED {
-        let card = cards.card(&view, BodyView::absent(size(&view.row), "The body is too large for this list."));
+        let card =
+            cards.card(&view, BodyView::absent(size(&view.row), "The body is too large for this list."));
         (view, card)
     } else {
         let whole = view::load_view(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;

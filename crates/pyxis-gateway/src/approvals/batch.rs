@@ -30,7 +30,12 @@ impl BatchItem {
         self.id.parse().map_err(|_| Error::not_found("transaction"))
     }
 
-    async fn decide(&self, state: &State, approver: &Approver, proof: &AuthMethod) -> Result<DecisionOutcome> {
+    async fn decide(
+        &self,
+        state: &State,
+        approver: &Approver,
+        proof: &AuthMethod,
+    ) -> Result<DecisionOutcome> {
         let (word, note) = match self.verdict {
             Verdict::Approve => (Decision::Approve(None), self.reason.clone()),
             Verdict::Deny => (Decision::Deny(self.reason.clone()), None),

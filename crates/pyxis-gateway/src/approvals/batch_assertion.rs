@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use pyxis_core::hex;
 use pyxis_core::id::{TxnId, UserId};
+use pyxis_store::Tx;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::passkeys::{self, PasskeyRow};
-use pyxis_store::Tx;
 use pyxis_store::votes::Verdict;
 use serde_json::Value;
 use sha2::{Digest, Sha256};

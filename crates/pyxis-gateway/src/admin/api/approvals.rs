@@ -287,8 +287,7 @@ async fn submit_decision(
     note: Option<String>,
 ) -> Result<Json<DecisionResponse>> {
     let approver = caller.approver(DecisionSurface::Api);
-    let decided =
-        decide::decide_with(state, &approver, txn(id)?, word, &auth_method(caller), note).await?;
+    let decided = decide::decide_with(state, &approver, txn(id)?, word, &auth_method(caller), note).await?;
     Ok(Json(decided.into()))
 }
 
