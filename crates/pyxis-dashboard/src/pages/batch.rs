@@ -19,7 +19,7 @@ use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::DecisionBadge;
 use crate::view::approvals::ReturnTo;
-use crate::view::groups::{BatchPage, BatchResult, RequestLine};
+use crate::view::batch::{BatchPage, BatchResult, RequestLine};
 use crate::{Error, State};
 
 const INBOX: &str = "/app/inbox";

@@ -7,10 +7,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::text::{Middle, count_noun, hex};
-use crate::view::approvals::Card;
-use crate::view::approvals::CardGroup;
+use crate::view::approvals::{Card, CardGroup, Differences, SharedRoute};
 use crate::view::body::form_fields;
-use crate::view::groups::{Differences, SharedRoute};
 
 /// Most columns of the table of differences.
 const COLUMNS: usize = 6;

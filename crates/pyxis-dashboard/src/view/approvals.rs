@@ -4,18 +4,8 @@ use askama::Template;
 
 use super::body::BodyView;
 use super::edit::{EditCard, EditForm};
-use super::groups::SharedRoute;
 use super::{DecisionBadge, Layout, Search, Timestamp, in_section};
 use crate::text::Middle;
-
-/// Requests that are shown together.
-#[derive(Clone, Debug)]
-pub struct CardGroup {
-    /// The common route; `None` for a single request.
-    pub shared: Option<SharedRoute>,
-    /// At least one request.
-    pub cards: Vec<Card>,
-}
 
 /// `GET /app/inbox`.
 #[derive(Clone, Debug, Template)]
@@ -55,6 +45,40 @@ pub struct FirstRequest {
 pub struct FirstAgent {
     pub id: String,
     pub name: String,
+}
+
+/// Requests that are shown together.
+#[derive(Clone, Debug)]
+pub struct CardGroup {
+    /// The common route; `None` for a single request.
+    pub shared: Option<SharedRoute>,
+    /// At least one request.
+    pub cards: Vec<Card>,
+}
+
+/// The common parts of a group's requests.
+#[derive(Clone, Debug)]
+pub struct SharedRoute {
+    /// `3 requests`.
+    pub count: String,
+    pub agent: String,
+    pub method: String,
+    pub host: String,
+    /// Path with `*` for each identifier, shortened in the middle.
+    pub path: Middle,
+    /// Fields that are not equal; `None` if the requests are the same.
+    pub differences: Option<Differences>,
+}
+
+/// Fields that are not equal in all requests of a group.
+#[derive(Clone, Debug)]
+pub struct Differences {
+    /// Names of the fields.
+    pub columns: Vec<String>,
+    /// Each request's transaction id, and its value of each field: `None` if it has no such field.
+    pub rows: Vec<(String, Vec<(String, Option<String>)>)>,
+    /// Number of fields that the table leaves out: `3 fields more.`
+    pub more: Option<String>,
 }
 
 /// Requests that a person was asked about, and their decisions.

@@ -177,9 +177,9 @@ engines! {
         let site = Site::with(setup.env("PX_APPROVAL_TIMEOUT_SECS", "1")).await;
         let expired = site.pause("/expired").await;
         site.agent.outcome(&expired).await;
-        site.policy(&json!({"passkey_required": true})).await;
+        site.policy(&json!({"passkey_required": true, "approval_timeout_secs": 600})).await;
         let (locked, denied) = (site.pause("/locked").await, site.pause("/denied").await);
-        site.policy(&json!({})).await;
+        site.policy(&json!({"approval_timeout_secs": 600})).await;
         let open = site.pause("/open").await;
         let list = json!([approve(&expired), approve(&locked), deny(&denied, "a denial needs no passkey"), approve(&open)]);
         let results = decide(&site.owner, &list).await;
