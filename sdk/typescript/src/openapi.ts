@@ -341,11 +341,21 @@ export interface components {
          * @description Channel that announces approvals.
          * @enum {string}
          */
-        Channel: "agent_reflected" | "dashboard" | "chat_primary" | "chat_secondary";
+        Channel: "agent_reflected" | "dashboard" | "chat_primary" | "chat_secondary" | "slack" | "email" | "ntfy" | "teams" | "card";
         CredentialList: Record<string, never>[];
         CustomModelName: {
             file_sha256: string;
             name: string;
+        };
+        /** @description Record of a request that a person edited. */
+        EditedRecord: {
+            /** @description Digest of the request as its agent sent it. */
+            asked_digest: string;
+            /** @description Digest of the request as it was approved; null before that. */
+            decided_digest: string | null;
+            difference: components["schemas"]["RequestDifference"] | null;
+            /** @description Digest of the request as it was sent; null before that. */
+            sent_digest: string | null;
         };
         /** @enum {string} */
         EntryErrorCode: "invalid_address";
@@ -498,6 +508,8 @@ export interface components {
             decided_at: components["schemas"]["Time"] | null;
             /** @description With `error`: the same in a sentence; as long as a response is kept. */
             detail?: string;
+            /** @description Changes that a person made to the request before approving it. Absent if no one edited it. */
+            edited?: components["schemas"]["EditedRecord"];
             error: components["schemas"]["ForwardError"] | null;
             /** @description End of the approval window. */
             expires_at: components["schemas"]["Time"];
@@ -548,6 +560,8 @@ export interface components {
             id: string;
             /** @description Display name. */
             name: string;
+            /** @description Page where its Stamps are issued, an https URL. */
+            url?: string;
         };
         /** @description Stamps of one kind. */
         PlatformGroup: {
@@ -598,6 +612,17 @@ export interface components {
         };
         RemovedStamps: {
             removed: number;
+        };
+        /** @description Difference between two requests to the same URL path with the same method and credential. */
+        RequestDifference: {
+            /** @description Unified diff of two text bodies that are not both JSON, or that are the same as JSON. Absent if they are equal. */
+            body_diff?: string;
+            /** @description JSON Patch (RFC 6902) that makes the new body of the old one. Absent if one of them is not JSON, and if they are the same. */
+            body_patch?: Record<string, never>[];
+            /** @description Headers that differ. For a header whose name marks it as secret, only the length of each value is told. */
+            headers: components["schemas"]["ValueChange"][];
+            /** @description Query parameters that differ. */
+            query: components["schemas"]["ValueChange"][];
         };
         /** @enum {string} */
         SchemeName: "ed25519" | "eip712";
@@ -750,6 +775,15 @@ export interface components {
             denied: string[];
             pauses: string[];
             proceeds: string[];
+        };
+        /** @description Values of one query parameter or header, before and after. */
+        ValueChange: {
+            /** @description Values of the edited request, in order; empty if they were removed. */
+            after: string[];
+            /** @description Values of the agent's request, in order; empty if it had none. */
+            before: string[];
+            /** @description Name. */
+            name: string;
         };
         /**
          * @description With `explain=true`.
