@@ -122,7 +122,7 @@ async fn several_approvers_a_passkey_and_a_missing_right_are_explained() {
     assert!(needs.stderr.contains(&format!("/approve/{txn}")), "{needs:?}");
 
     site.policy(&json!({"allowed_approvers": ["ada@people.example"]})).await;
-    let txn = site.pause("/orders").await;
+    let txn = site.pause("/invoices").await;
     let barred = person(&site, &own, &["approve", &txn, "--yes"]).await.expect(1);
     assert!(barred.stderr.contains("not eligible"), "{barred:?}");
 }
