@@ -159,6 +159,22 @@ pub async fn default_chat(
     Ok(executor.optional(query.bind(workspace).bind(platform)).await?.map(|(chat,)| chat))
 }
 
+/// Replaces the default chat if it is `from`. Returns false otherwise.
+pub async fn replace_default_chat(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+    (from, to): (&str, &str),
+) -> Result<bool, StoreError> {
+    let query =
+        sql("UPDATE chat_defaults SET chat = $1 WHERE workspace_id = $2 AND platform = $3 AND chat = $4")
+            .bind(to)
+            .bind(workspace)
+            .bind(platform)
+            .bind(from);
+    Ok(tx.execute(query).await? == 1)
+}
+
 /// Sets the default chat; `None` removes it.
 pub async fn set_default_chat(
     executor: impl Executor,

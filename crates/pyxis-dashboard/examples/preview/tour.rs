@@ -200,7 +200,11 @@ pub(crate) fn is_at(route: &str, path: &str) -> bool {
 /// Pages that a page links to; files to download are none.
 fn links(html: &str) -> Vec<String> {
     let targets = html.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next()).map(plain);
-    let is_page =
-        |path: &String| path.starts_with("/app/") && !path.contains("export") && !path.contains(".css");
+    let is_page = |path: &String| {
+        path.starts_with("/app/")
+            && !path.contains("export")
+            && !path.ends_with("/receipt")
+            && !path.contains(".css")
+    };
     targets.map(|path| path.split('#').next().unwrap_or_default().to_owned()).filter(is_page).collect()
 }

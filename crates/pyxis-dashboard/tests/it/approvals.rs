@@ -378,7 +378,7 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
         [(&denied, format!("/approve/{denied}")), (&lapsed, format!("/app/approvals/{lapsed}"))]
     {
         let text = browser.get(&page).await.text;
-        assert!(text.contains(&format!("data-live=\"pending none 0\" data-txn=\"{txn}\"")), "{text}");
+        assert!(text.contains(&format!("data-live=\"pending none 0 0\" data-txn=\"{txn}\"")), "{text}");
     }
     let open = async |browser: &mut Browser, txn: &str| {
         let mut stream = browser.open(&format!("/app/events?txn={txn}")).await.into_body();

@@ -183,6 +183,7 @@ engines! {
 
     async fn the_result_says_what_became_of_each_request(server: Server) {
         let (team, mut owner) = server.with_owner().await;
+        server.with_person(&team, "bob@example.com", Role::Admin).await;
         set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
         let voted = server.ask(&team, "/v1/a", "", "{}").await;
         set_policy(&server, &team, "{}").await;

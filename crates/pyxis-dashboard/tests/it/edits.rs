@@ -66,8 +66,8 @@ engines! {
 
     async fn the_next_voter_sees_the_difference_and_approves_the_edited_request(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
         let mut bob = server.with_person(&team, "bob@example.com", Role::Admin).await;
+        set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
         let txn = ask(&server, &team, "plain text").await;
         let page = format!("/app/approvals/{txn}");
         let before = seen(&server, &team, &txn).await;

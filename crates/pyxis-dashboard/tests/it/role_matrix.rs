@@ -41,6 +41,7 @@ const FOR_MEMBERS: &[(&str, &str)] = &[
     ("GET", "/app/decided"),
     ("GET", "/approve/{txn_id}"),
     ("GET", "/app/approvals/{txn_id}"),
+    ("GET", "/app/approvals/{txn_id}/receipt"),
     ("POST", "/app/approvals/{txn_id}/approve"),
     ("POST", "/app/approvals/{txn_id}/begin"),
     ("POST", "/app/approvals/{txn_id}/deny"),
@@ -75,7 +76,9 @@ fn is_refused(method: &str, route: &str, who: Who) -> bool {
         _ if who.is_manager() => false,
         _ if !FOR_MEMBERS.contains(&(method, route)) => true,
         // A decision by someone who may not decide is redirected to the request's page.
-        "/approve/{txn_id}" | "/app/approvals/{txn_id}" => who != Who::Approver,
+        "/approve/{txn_id}" | "/app/approvals/{txn_id}" | "/app/approvals/{txn_id}/receipt" => {
+            who != Who::Approver
+        }
         _ => route.contains("{credential}") && who != Who::Editor,
     }
 }

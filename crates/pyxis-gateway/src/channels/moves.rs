@@ -63,11 +63,8 @@ async fn follow_in(
 ) -> Result<bool> {
     let actor = Actor { workspace, id: ActorId::System, name: platform.as_str().to_owned() };
     let mut change = audited.begin(&actor).await?;
-    let default = chat_identities::default_chat(&mut change.tx, workspace, platform).await?;
-    let default = default.as_deref() == Some(from);
-    if default {
-        chat_identities::set_default_chat(&mut change.tx, workspace, platform, Some(to)).await?;
-    }
+    let moved = (from, to);
+    let default = chat_identities::replace_default_chat(&mut change.tx, workspace, platform, moved).await?;
     let mut changed = Vec::new();
     for row in policies::list(&mut change.tx, workspace).await? {
         let (id, mut policy) = (row.credential_id, read(&row.document)?);
@@ -90,7 +87,7 @@ async fn follow_in(
         }
         changed.extend(credentials::find(&mut change.tx, workspace, id).await?.map(|row| row.name));
     }
-    let messages = chat_messages::rename_chat(&mut change.tx, workspace, platform, (from, to), now).await?;
+    let messages = chat_messages::rename_chat(&mut change.tx, workspace, platform, moved, now).await?;
     if !default && changed.is_empty() && messages == 0 {
         return Ok(true);
     }

@@ -97,7 +97,7 @@ engines! {
         let mut typed: Vec<(&str, &str)> = typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
         typed.push(("url", "http://forum.example/"));
         let page = browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
-        assert!(page.text.contains("must be an https URL"), "{}", page.text);
+        assert!(page.text.contains("Must be an https URL"), "{}", page.text);
         typed.pop();
         typed.push(("url", "https://forum.example/stamp"));
         browser.submit("/app/new/platform", "/app/catalogue", &typed).await;

@@ -90,8 +90,8 @@ engines! {
 
     async fn an_edit_voids_earlier_votes_and_the_others_approve_what_they_read(setup: Setup) {
         let site = Site::with(setup).await;
-        site.policy(&json!({"min_approvals": 2})).await;
         let second = site.app.admin("second@people.example").await;
+        site.policy(&json!({"min_approvals": 2})).await;
         let txn = pause(&site, "/pay").await;
         let asked = digest(&site.owner, &txn).await;
         second.approve(&txn).await;
@@ -121,8 +121,8 @@ engines! {
 
     async fn a_refused_edit_says_what_to_change_and_nothing_is_lost(setup: Setup) {
         let site = Site::with(setup.env("PX_PENDING_BODY_MAX_BYTES", "1000")).await;
-        site.policy(&json!({"min_approvals": 2, "content_rules": ["/pay json /amount <= 9000 else deny"]})).await;
         let second = site.app.admin("second@people.example").await;
+        site.policy(&json!({"min_approvals": 2, "content_rules": ["/pay json /amount <= 9000 else deny"]})).await;
         let txn = pause(&site, "/pay?limit=10").await;
         let before = show(&site.owner, &txn).await;
         second.approve(&txn).await;
@@ -198,11 +198,12 @@ engines! {
 
     async fn the_same_request_of_the_agent_joins_the_edited_one(setup: Setup) {
         let site = Site::with(setup).await;
+        let second = site.app.admin("second@people.example").await;
         site.policy(&json!({"min_approvals": 2})).await;
         let txn = pause(&site, "/pay").await;
         edit(&site.owner, &txn, json!({"body": "{}"})).await.expect(200);
         assert_eq!(pause(&site, "/pay").await, txn);
-        site.app.admin("second@people.example").await.deny(&txn, "no").await;
+        second.deny(&txn, "no").await;
         let outcome = site.agent.outcome(&txn).await;
         assert_eq!((&outcome["status"], &outcome["edited"]["sent_digest"]), (&json!("denied"), &Value::Null));
         assert_eq!(site.upstream.requests().len(), 0);

@@ -157,6 +157,7 @@ engines! {
 
     async fn a_quorum_counts_one_voice_of_each_person(setup: Setup) {
         let site = Site::with(setup).await;
+        let bo = site.app.admin("bo@people.example").await;
         site.policy(&json!({"min_approvals": 2})).await;
         let (one, two) = (site.pause("/one").await, site.pause("/two").await);
         let list = json!([approve(&one), approve(&two)]);
@@ -167,7 +168,6 @@ engines! {
             assert_eq!(problem(&result), (409, "already_decided"));
             assert_eq!(result["problem"]["state"], "pending");
         }
-        let bo = site.app.admin("bo@people.example").await;
         let results = decide(&bo, &json!([deny(&one, "no"), approve(&two)])).await;
         assert_eq!(results[0]["outcome"]["status"], "denied");
         assert_eq!(results[1]["outcome"], json!({"status": "approved", "approvals": 2, "min_approvals": 2}));

@@ -124,6 +124,7 @@ engines! {
         assert_eq!(found[1].0, "ntfy topic approvals");
         assert!(found[1].1.as_ref().unwrap().contains("refuses messages in this topic"), "{found:?}");
         server.admit("approvals");
+        proxy.advance(Duration::from_secs(1));
         proxy.pause(2).await;
         deliver(&proxy).await;
         assert_eq!(doctor(&proxy).await[1].1, None);

@@ -91,6 +91,7 @@ engines! {
         let found = doctor(&proxy).await;
         assert_eq!(found[2].0, "Microsoft Teams channel ops");
         assert!(found[2].1.as_ref().unwrap().contains("it responded with 404: check its URL"), "{found:?}");
+        proxy.advance(Duration::from_secs(1));
         proxy.pause(2).await;
         deliver(&proxy).await;
         assert_eq!(doctor(&proxy).await[2], note("ops"));
