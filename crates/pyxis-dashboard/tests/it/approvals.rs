@@ -384,7 +384,7 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
         let mut stream = browser.open(&format!("/app/events?txn={txn}")).await.into_body();
         assert_eq!(
             said(&mut stream).await,
-            "event: inbox\ndata: {\"mark\":\"pending none 0\",\"pending\":2}\n\n"
+            "event: inbox\ndata: {\"mark\":\"pending none 0 0\",\"pending\":2}\n\n"
         );
         stream
     };
@@ -398,7 +398,7 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
     );
     assert_eq!(
         said(&mut of_lapsed).await,
-        "event: inbox\ndata: {\"mark\":\"pending none 0\",\"pending\":1}\n\n"
+        "event: inbox\ndata: {\"mark\":\"pending none 0 0\",\"pending\":1}\n\n"
     );
     server.later(std::time::Duration::from_secs(3601));
     pyxis_gateway::workers::expire_tick(&server.gateway).await.unwrap();

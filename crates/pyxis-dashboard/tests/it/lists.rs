@@ -216,7 +216,7 @@ engines! {
             let name = format!("thing-{n:02}");
             server.add_bearer(team.id, &name, "api.example.com").await;
             rights::set(&server.gateway.audited, &Actor::cli(team.id), user.id, &name, right).await.unwrap();
-            let fields = [("require_reason", "on"), ("channel", "dashboard")];
+            let fields = [("min_approvals", "1"), ("require_reason", "on"), ("channel", "dashboard")];
             member.submit("/app/account", &format!("/app/policies/{name}"), &fields).await;
             let txn = server.ask(&team, &format!("/v1/{name}"), "", "{}").await;
             let to = format!("/app/approvals/{txn}/approve");
