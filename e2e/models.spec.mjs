@@ -56,6 +56,8 @@ test("cards, plots and suspected groups stand on the page, on a phone too", asyn
       async (page) => {
         await page.goto("/app/models");
         await page.getByRole("heading", { name: "Model quality" }).waitFor();
+        assert.equal(await page.getByRole("img", { name: "ROC curve", exact: true }).isVisible(), false);
+        await page.getByText("All evaluations", { exact: true }).click();
         for (const name of ["ROC curve", "Precision and recall", "Calibration", "Scores"]) {
           await page.getByRole("img", { name, exact: true }).waitFor();
         }

@@ -35,6 +35,8 @@ function current(target) {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const { target } = event;
+  // Enter on a checkbox would send the form.
+  if (event.key === "Enter" && target.matches?.("[data-select]")) event.preventDefault();
   const types = target.matches?.("input:not([data-select]), textarea, select");
   // Space presses what has the focus, unless that is the request itself.
   const wanted = (event.key === "x" && !types) || (event.key === " " && target.matches?.("[data-request]"));
