@@ -107,7 +107,7 @@ impl PartialTree {
     /// Root of the leaves `from..to`, which are a subtree.
     fn subtree(&self, from: u64, to: u64) -> Option<LogHash> {
         let count = to.checked_sub(from).filter(|count| *count > 0)?;
-        if count.is_power_of_two() && from % count == 0 {
+        if count.is_power_of_two() && from.is_multiple_of(count) {
             let known = self.known.get(&(count.trailing_zeros(), from / count));
             if known.is_some() || count == 1 {
                 return known.copied();
