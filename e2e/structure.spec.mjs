@@ -42,6 +42,7 @@ const COVERS = "Also allow every POST to http://HOST/orders with billing-api " +
   "for 30 minutes (until CLOCK), with any query and body. 1 of 1 recent request matches, from default-agent.";
 
 const STANDALONE_ANSWERS = `
+  - group: Edit before approving
   - checkbox "${COVERS}"
   - text: ${COVERS}
   - button "Approve"

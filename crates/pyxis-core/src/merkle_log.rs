@@ -141,13 +141,11 @@ mod tests {
 
     /// The definition of RFC 9162, section 2.1.1.
     fn defined_root(leaves: &[LogHash]) -> LogHash {
-        match leaves {
-            [leaf] => *leaf,
-            _ => {
-                let (left, right) = leaves.split_at(leaves.len().next_power_of_two() / 2);
-                node_hash(&defined_root(left), &defined_root(right))
-            }
+        if let [leaf] = leaves {
+            return *leaf;
         }
+        let (left, right) = leaves.split_at(leaves.len().next_power_of_two() / 2);
+        node_hash(&defined_root(left), &defined_root(right))
     }
 
     #[test]

@@ -48,13 +48,11 @@ async fn decide_on(
 ) -> Result<Result<DecisionOutcome, Service>, Error> {
     let approver = who.person.approver(surface(return_to(fields)));
     let (gateway, txn) = (&state.gateway, txn(id)?);
-    Ok(match ceremony::answer(fields) {
-        Some(given) => by_passkey::approve(gateway, &approver, txn, wish, &given, reviewed).await,
-        None => {
-            let word = Decision::Approve(wish);
-            decide::decide_reviewed(gateway, &approver, txn, word, &AuthMethod::Session, None, reviewed).await
-        }
-    })
+    if let Some(given) = ceremony::answer(fields) {
+        return Ok(by_passkey::approve(gateway, &approver, txn, wish, &given, reviewed).await);
+    }
+    let (word, method) = (Decision::Approve(wish), AuthMethod::Session);
+    Ok(decide::decide_reviewed(gateway, &approver, txn, word, &method, None, reviewed).await)
 }
 
 /// Reason that an edit was refused, as a sentence.

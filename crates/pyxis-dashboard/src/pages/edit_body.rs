@@ -106,7 +106,7 @@ fn places(content_type: Option<&str>, body: &str) -> Option<Vec<BodyValue>> {
     (!places.is_empty() && places.len() <= MAX_VALUES).then_some(places)
 }
 
-/// BodyValue of a part of a text.
+/// Value of a part of a text.
 fn range(body: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - body.as_ptr() as usize;
     start..start + part.len()

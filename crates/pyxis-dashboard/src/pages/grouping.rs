@@ -198,7 +198,7 @@ fn differences(requests: &[Comparable]) -> Option<Differences> {
     };
     let rows = requests.iter().map(row).collect();
     let more = (more > 0).then(|| format!("{} more.", count_noun(more as u64, "field")));
-    Some(Differences { rows, more, columns })
+    Some(Differences { columns, rows, more })
 }
 
 fn differs<'a>(requests: &'a [Comparable], value: impl Fn(&'a Comparable) -> Option<&'a str>) -> bool {

@@ -70,13 +70,16 @@ pub struct SharedRoute {
     pub differences: Option<Differences>,
 }
 
+/// Name and value of a field; `None` if the request has no such field.
+pub type DifferentField = (String, Option<String>);
+
 /// Fields that are not equal in all requests of a group.
 #[derive(Clone, Debug)]
 pub struct Differences {
     /// Names of the fields.
     pub columns: Vec<String>,
     /// Each request's transaction id, and its value of each field: `None` if it has no such field.
-    pub rows: Vec<(String, Vec<(String, Option<String>)>)>,
+    pub rows: Vec<(String, Vec<DifferentField>)>,
     /// Number of fields that the table leaves out: `3 fields more.`
     pub more: Option<String>,
 }

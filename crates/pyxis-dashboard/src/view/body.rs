@@ -81,7 +81,7 @@ pub(super) fn readable(content_type: Option<&str>, bytes: &[u8]) -> String {
         BodyContent::Empty | BodyContent::Absent { .. } => String::new(),
         BodyContent::Json { pretty, .. } => pretty,
         BodyContent::Form { fields, .. } => {
-            fields.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
+            fields.iter().flat_map(|(name, value)| [name.as_str(), "=", value.as_str(), "\n"]).collect()
         }
         BodyContent::Text { raw } => raw,
         BodyContent::NearText { text, .. } => text,

@@ -65,7 +65,7 @@ impl Inner {
         {
             return MethodResponse { status: 429, retry_after: Some(seconds), body: refusal("ratelimited") };
         }
-        let body = self.call(request, sockets).unwrap_or_else(|error| refusal(error));
+        let body = self.call(request, sockets).unwrap_or_else(refusal);
         MethodResponse { status: 200, retry_after: None, body }
     }
 

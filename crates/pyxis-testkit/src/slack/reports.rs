@@ -1,6 +1,6 @@
 //! Actions of people, as Slack reports them.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -78,6 +78,7 @@ impl Slack {
     }
 
     /// Sends an envelope over the newest WebSocket, or the next one.
+    #[expect(clippy::needless_pass_by_value, reason = "callers make the payload for it")]
     pub fn send(&self, kind: &str, payload: Value) -> String {
         self.shared.change(|inner| {
             let id = format!("envelope-{}", inner.next_id());

@@ -51,7 +51,7 @@ impl Slack {
             });
             drop(line.sender.send(Command::Text(envelope.to_string())));
             let sent = super::Envelope { id: id.clone(), socket: number, acknowledged: None };
-            inner.envelopes.push((sent, std::time::Instant::now()));
+            inner.envelopes.push((sent, tokio::time::Instant::now()));
             id
         })
     }
