@@ -103,15 +103,13 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         done
     });
-    done.unwrap_or_else(|error| match error.downcast_ref::<AlreadySo>() {
-        Some(AlreadySo(why)) => {
+    done.unwrap_or_else(|error| {
+        if let Some(AlreadySo(why)) = error.downcast_ref::<AlreadySo>() {
             failure::print_nothing_to_do(as_json, why);
-            ExitCode::from(NOTHING_TO_DO)
+            return ExitCode::from(NOTHING_TO_DO);
         }
-        None => {
-            failure::print(as_json, &error);
-            ExitCode::FAILURE
-        }
+        failure::print(as_json, &error);
+        ExitCode::FAILURE
     })
 }
 
@@ -137,7 +135,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
             return Ok(healthcheck::run(&global, url.as_deref(), proxy).await);
         }
         Command::Backup { file, without_audit_check } => {
-            backup::backup(&global, &file, without_audit_check).await?
+            backup::backup(&global, &file, without_audit_check).await?;
         }
         Command::Restore { file } => backup::restore(&global, &file).await?,
         Command::Key(command) => keys::run(&global, command).await?,

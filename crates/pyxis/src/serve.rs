@@ -113,8 +113,8 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
     }
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
     present.recovered();
-    let server = RunningServer::new(&app.config, &bound.base_url, bound.address);
-    let _announcement = running::announce(&app.config.data_dir, app.gateway.node, &server)?;
+    let present_server = RunningServer::new(&app.config, &bound.base_url, bound.address);
+    let _announcement = running::announce(&app.config.data_dir, app.gateway.node, &present_server)?;
     log_start(&app, bound.address);
     if let Some(Metrics { listener, handle }) = bound.metrics {
         let scrape = Scrape::new(app.gateway.clone(), handle, &app.config);

@@ -65,15 +65,14 @@ pub(super) async fn approve(global: &Global, options: Approve) -> Result<()> {
         body.insert("max_uses".to_owned(), uses.into());
     }
     let decided = decide(&api, &id, "approve", &Value::Object(body)).await?;
-    let text = match decided["status"].as_str() {
-        Some("pending") => format!(
+    let text = if decided["status"] == "pending" {
+        format!(
             "your approval of {id} is recorded: {} of {}; the request stays pending",
             decided["approvals"], decided["min_approvals"]
-        ),
-        _ => {
-            let grant = decided["grant_id"].as_str().map(|grant| format!("; grant {grant} is open"));
-            format!("approved {id}{}", grant.unwrap_or_default())
-        }
+        )
+    } else {
+        let grant = decided["grant_id"].as_str().map(|grant| format!("; grant {grant} is open"));
+        format!("approved {id}{}", grant.unwrap_or_default())
     };
     out::outcome(global.json, &with_id(decided, &id), text);
     Ok(())

@@ -314,6 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the page is written again only when someone asks for it")]
     fn the_document_in_the_repository_is_made_from_this_table() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/configuration.md");
         if std::env::var_os("PX_UPDATE_DOCS").is_some() {

@@ -56,7 +56,7 @@ pub(super) async fn run(
             draft.remove();
             return Err(error);
         }
-        Err(error) => return Err(draft.with_path(error)),
+        Err(error) => return Err(draft.with_path(&error)),
     };
     draft.remove();
     stored(global, app, credential, &after, version).await
@@ -115,8 +115,8 @@ impl Draft {
         let ended = command.status().with_context(|| format!("cannot run {editor}"));
         match ended {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(self.with_path(anyhow!("the editor {editor} failed ({status})"))),
-            Err(error) => Err(self.with_path(error)),
+            Ok(status) => Err(self.with_path(&anyhow!("the editor {editor} failed ({status})"))),
+            Err(error) => Err(self.with_path(&error)),
         }
     }
 
@@ -126,11 +126,11 @@ impl Draft {
                 fs::read(&self.path).with_context(|| format!("cannot read {}", self.path.display()))?;
             Ok(Policy::from_json(&text).map_err(policies::invalid)?)
         };
-        read().map_err(|error| self.with_path(error))
+        read().map_err(|error| self.with_path(&error))
     }
 
     /// The error with the place of the text.
-    fn with_path(&self, error: anyhow::Error) -> anyhow::Error {
+    fn with_path(&self, error: &anyhow::Error) -> anyhow::Error {
         anyhow!("{error:#}. Nothing was stored; your text is in {}", self.path.display())
     }
 

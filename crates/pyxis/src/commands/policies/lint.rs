@@ -62,12 +62,11 @@ async fn wanted(
         return Ok(rows.into_iter().filter_map(policy).collect());
     };
     let row = credential_row(app, actor, name).await?;
-    let policy = match file {
-        Some(file) => Policy::from_json(&document(file)?).map_err(policies::invalid)?,
-        None => {
-            let stored = policies::get(store, workspace, &row.name).await?;
-            stored.context("this credential has no policy; the workspace's approval mode applies")?.1
-        }
+    let policy = if let Some(file) = file {
+        Policy::from_json(&document(file)?).map_err(policies::invalid)?
+    } else {
+        let stored = policies::get(store, workspace, &row.name).await?;
+        stored.context("this credential has no policy; the workspace's approval mode applies")?.1
     };
     Ok(vec![(row, policy)])
 }

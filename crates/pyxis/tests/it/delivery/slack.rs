@@ -152,7 +152,7 @@ engines! {
         assert!(message.notice.starts_with("Pyxis · Approval needed\ndefault-agent wants"), "{}", message.notice);
         assert_eq!(message.labels(), ["Approve", "Approve for 30 min", "Deny", "Details"]);
         for (label, button) in &message.buttons {
-            assert_eq!(button["value"].as_str().unwrap().contains(&txn.to_string()), false);
+            assert!(!button["value"].as_str().unwrap().contains(&txn.to_string()));
             assert_eq!(button["url"].is_string(), label == "Details");
         }
         let envelope = scene.slack.press(&message, "Approve", ADA);

@@ -130,7 +130,7 @@ async fn play(proxy: &Proxy, round: usize, steps: &[Step]) {
             "{steps:?}"
         );
         assert_eq!(
-            sent.iter().map(|request| request.text()).collect::<Vec<_>>(),
+            sent.iter().map(pyxis_testkit::upstream::Received::text).collect::<Vec<_>>(),
             [body.as_str()],
             "{steps:?}"
         );
