@@ -123,7 +123,7 @@ suite("Slack's own clients", () => {
     const written = await slack.do("write", { user: "U0ADA", text: "link <CODE>" });
     const message = await next("event_callback");
     assert.equal(message.body.event.text, "link &lt;CODE&gt;");
-    await until("acknowledgements", async () => {
+    await until("acknowledgments", async () => {
       const { acknowledged } = await state();
       return [pressed, sent, written].every((id) => acknowledged.includes(id));
     });

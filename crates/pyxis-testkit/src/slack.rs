@@ -90,7 +90,7 @@ pub struct Envelope {
     pub id: String,
     /// Number of the WebSocket, from 1.
     pub socket: usize,
-    /// Time from sending to the acknowledgement, if there was one.
+    /// Time from sending to the acknowledgment, if there was one.
     pub acknowledged: Option<std::time::Duration>,
 }
 

@@ -105,14 +105,14 @@ mod tests {
 
     #[test]
     fn a_pattern_of_a_host_that_the_credential_is_not_sent_to_is_named() {
-        let policy = r#"{"auto_approve_urls": ["api.example.com/a", "api.exmaple.com/b", "/c"],
+        let policy = r#"{"auto_approve_urls": ["api.example.com/a", "api.examp1e.com/b", "/c"],
             "deny_urls": ["x.wild.example/", "wild.example/", "api.example.com:8443/d"]}"#;
         let told = found(policy, &["api.example.com:443", "*.wild.example"]);
         assert_eq!(told.len(), 3, "{told:?}");
         for (told, start) in told.iter().zip([
             "deny_urls: wild.example/ never matches",
             "deny_urls: api.example.com:8443/d never matches",
-            "auto_approve_urls: api.exmaple.com/b never matches",
+            "auto_approve_urls: api.examp1e.com/b never matches",
         ]) {
             assert!(told.starts_with(start), "{told}");
         }

@@ -4,7 +4,7 @@
 //! programs that follow links in mail are harmless. Each address has its own message.
 
 mod address;
-mod dialogue;
+mod dialog;
 mod mail;
 mod reply;
 mod server;

@@ -161,7 +161,7 @@ mod tests {
             Endpoints::parse("ops=https://h.example/a?sig=1&b==\n  night=http://127.0.0.1:1/x ").unwrap();
         assert_eq!(all.names().collect::<Vec<_>>(), ["night", "ops"]);
         assert_eq!(all.uri("ops").unwrap().to_string(), "https://h.example/a?sig=1&b==");
-        assert_eq!(all.unknown("opps"), r#"no endpoint has the name "opps"; known names: night, ops"#);
+        assert_eq!(all.unknown("opz"), r#"no endpoint has the name "opz"; known names: night, ops"#);
         let known = "enter the name of an endpoint, not its URL; known names: night, ops";
         assert_eq!(all.unknown("https://h.example/a?sig=1&b=="), known);
         assert!(Endpoints::parse(" \n").unwrap().is_empty());

@@ -102,7 +102,7 @@ fn ticket(head: &MessageHead) -> String {
     query.split(['&', ' ']).next().unwrap_or_default().to_owned()
 }
 
-/// Says hello, then sends envelopes and reads acknowledgements.
+/// Says hello, then sends envelopes and reads acknowledgments.
 async fn serve(shared: Arc<ServerState>, socket: Socket) {
     let (sender, mut commands) = mpsc::unbounded_channel();
     let (mut reader, mut writer) = socket.split();

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use super::dialogue::{Dialogue, DialogueError};
+use super::dialog::{Dialog, DialogError};
 use super::settings::{EmailConfig, Security};
 
 /// A connection, with or without TLS.
@@ -13,7 +13,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-type AnyDialogue = Dialogue<Box<dyn Stream>>;
+type AnyDialog = Dialog<Box<dyn Stream>>;
 
 /// Sends a message to one recipient.
 pub(super) async fn send(
@@ -22,11 +22,11 @@ pub(super) async fn send(
     hello: &str,
     to: &lettre::Address,
     content: &[u8],
-) -> Result<(), DialogueError> {
-    let mut dialogue = connect(config, net_private, hello).await?;
-    let sent = dialogue.send(config.from.email.as_ref(), to.as_ref(), content).await;
+) -> Result<(), DialogError> {
+    let mut dialog = connect(config, net_private, hello).await?;
+    let sent = dialog.send(config.from.email.as_ref(), to.as_ref(), content).await;
     if sent.is_ok() {
-        dialogue.quit().await;
+        dialog.quit().await;
     }
     sent
 }
@@ -36,10 +36,10 @@ pub(super) async fn examine(
     config: &EmailConfig,
     net_private: &pyxis_net::Client,
     hello: &str,
-) -> Result<(), DialogueError> {
-    let mut dialogue = connect(config, net_private, hello).await?;
-    dialogue.noop().await?;
-    dialogue.quit().await;
+) -> Result<(), DialogError> {
+    let mut dialog = connect(config, net_private, hello).await?;
+    dialog.noop().await?;
+    dialog.quit().await;
     Ok(())
 }
 
@@ -54,15 +54,15 @@ pub(super) fn hello_name(base_url: &str) -> String {
     }
 }
 
-/// A dialogue that is encrypted and signed in, as far as the settings ask for it.
+/// A dialog that is encrypted and signed in, as far as the settings ask for it.
 async fn connect(
     config: &EmailConfig,
     net_private: &pyxis_net::Client,
     hello: &str,
-) -> Result<AnyDialogue, DialogueError> {
+) -> Result<AnyDialog, DialogError> {
     let failed = |error: &pyxis_net::Error| {
         let server = format!("{}:{}", config.server.host(), config.server.port());
-        DialogueError::Connection(format!(
+        DialogError::Connection(format!(
             "cannot connect to the mail server {server}: {}",
             error.public_message()
         ))
@@ -70,27 +70,27 @@ async fn connect(
     // The operator's own setting says where this is, so it may be on a private network.
     let stream = net_private.mail_tunnel(&config.server).await.map_err(|error| failed(&error))?;
     let stream = match config.security {
-        Security::Loopback => return Dialogue::open(on_this_machine(stream)?, hello).await,
+        Security::Loopback => return Dialog::open(on_this_machine(stream)?, hello).await,
         Security::Tls => stream,
-        Security::StartTls => Dialogue::open(stream, hello).await?.start_tls().await?,
+        Security::StartTls => Dialog::open(stream, hello).await?.start_tls().await?,
     };
     let stream = net_private.start_tls(&config.server, stream).await.map_err(|error| failed(&error))?;
     let stream: Box<dyn Stream> = Box::new(stream);
-    let mut dialogue = match config.security {
-        Security::StartTls => Dialogue::resume(stream, hello).await?,
-        Security::Tls | Security::Loopback => Dialogue::open(stream, hello).await?,
+    let mut dialog = match config.security {
+        Security::StartTls => Dialog::resume(stream, hello).await?,
+        Security::Tls | Security::Loopback => Dialog::open(stream, hello).await?,
     };
     if let Some(login) = &config.login {
-        dialogue.sign_in(&login.username, &login.password).await?;
+        dialog.sign_in(&login.username, &login.password).await?;
     }
-    Ok(dialogue)
+    Ok(dialog)
 }
 
 /// The connection, if its other end is this machine.
-fn on_this_machine(stream: TcpStream) -> Result<Box<dyn Stream>, DialogueError> {
+fn on_this_machine(stream: TcpStream) -> Result<Box<dyn Stream>, DialogError> {
     match stream.peer_addr() {
         Ok(peer) if peer.ip().to_canonical().is_loopback() => Ok(Box::new(stream)),
-        Ok(_) | Err(_) => Err(DialogueError::Connection(
+        Ok(_) | Err(_) => Err(DialogError::Connection(
             "PX_SMTP_URL names another machine, to which mail must be encrypted; use smtps or smtp"
                 .to_owned(),
         )),

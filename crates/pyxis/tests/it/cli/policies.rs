@@ -110,7 +110,7 @@ async fn lint_names_policies_that_cannot_be_satisfied_and_rules_without_effect()
     site.app.admin("ada@people.example").await;
     let policy = json!({
         "min_approvals": 2, "deny_urls": ["/admin"],
-        "auto_approve_urls": [format!("{host}/admin/users"), "api.exmaple.com/v1"],
+        "auto_approve_urls": [format!("{host}/admin/users"), "api.examp1e.com/v1"],
     });
     site.policy(&policy).await;
     site.app.cli(&["user", "disable", "ada@people.example"]).await.expect(0);
@@ -120,7 +120,7 @@ async fn lint_names_policies_that_cannot_be_satisfied_and_rules_without_effect()
     assert_eq!((found["checked"].as_u64(), told.len()), (Some(1), 3), "{found}");
     let told = Value::from(told).to_string();
     for part in
-        ["only 1 person may", "api.exmaple.com/v1 never matches", "deny_urls has /admin, which comes first"]
+        ["only 1 person may", "api.examp1e.com/v1 never matches", "deny_urls has /admin, which comes first"]
     {
         assert!(told.contains(part), "{part}: {told}");
     }

@@ -85,7 +85,7 @@ async fn scripted(replies: &'static [&'static str]) -> (u16, tokio::task::JoinHa
 const HELLO: &str = "250-mail.example.com\r\n250-STARTTLS\r\n250 AUTH PLAIN LOGIN\r\n";
 
 engines! {
-    async fn bytes_that_come_before_tls_end_the_dialogue_before_a_password_is_sent(database: TestDatabase) {
+    async fn bytes_that_come_before_tls_end_the_dialog_before_a_password_is_sent(database: TestDatabase) {
         let injected = "220 go\r\n250-mail.example.com\r\n250 AUTH PLAIN\r\n235 in\r\n250 OK\r\n";
         let replies: &[&str] = Box::leak(Box::new(["220 mail.example.com\r\n", HELLO, injected]));
         let (port, serving) = scripted(replies).await;

@@ -70,8 +70,8 @@ engines! {
 
     async fn an_unknown_channel_is_refused_with_the_known_names(database: TestDatabase) {
         let (proxy, ops, _) = started(database).await;
-        let error = refused(&proxy, r#"{"channel": "teams", "teams_channel": "opps"}"#).await;
-        assert!(error.contains(r#"no endpoint has the name "opps"; known names: night, ops"#), "{error}");
+        let error = refused(&proxy, r#"{"channel": "teams", "teams_channel": "opz"}"#).await;
+        assert!(error.contains(r#"no endpoint has the name "opz"; known names: night, ops"#), "{error}");
         assert!(!error.contains("canary") && !error.contains(&ops.url()), "{error}");
         let (actor, url) = (proxy.actor(), ops.url());
         let error = channels::set_default_chat(&proxy.state, &actor, ChatPlatform::TEAMS, &url).await.unwrap_err();

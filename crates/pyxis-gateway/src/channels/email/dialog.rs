@@ -1,7 +1,7 @@
 //! The client's side of SMTP (RFC 5321, 3207 and 4954) over a given connection.
 //!
 //! Commands are never pipelined. So a server that has sent more than one reply sent something that nothing asked for,
-//! and the dialogue ends. Before TLS that is how an attacker on the way injects replies.
+//! and the dialog ends. Before TLS that is how an attacker on the way injects replies.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::reply::{Malformed, Reply};
 use crate::channels::platform::DeliveryError;
 
-/// Part of a dialogue.
+/// Part of a dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Greeting,
@@ -48,9 +48,9 @@ impl Step {
     }
 }
 
-/// Reasons that a dialogue failed.
+/// Reasons that a dialog failed.
 #[derive(Debug)]
-pub(super) enum DialogueError {
+pub(super) enum DialogError {
     /// No connection, or none that may be used.
     Connection(String),
     /// The connection ended early.
@@ -67,14 +67,14 @@ pub(super) enum DialogueError {
     Refused(Step, Reply),
 }
 
-impl fmt::Display for DialogueError {
+impl fmt::Display for DialogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connection(why) => f.write_str(why),
             Self::Ended => f.write_str("the mail server closed the connection early"),
             Self::Malformed(malformed) => malformed.fmt(f),
             Self::Unasked => {
-                f.write_str("the mail server sent a reply that nothing asked for, so the dialogue was ended")
+                f.write_str("the mail server sent a reply that nothing asked for, so the dialog was ended")
             }
             Self::NoTls => f.write_str(
                 "the mail server offers no STARTTLS, so nothing was sent; use its TLS port, such as smtps://HOST:465",
@@ -85,12 +85,12 @@ impl fmt::Display for DialogueError {
     }
 }
 
-impl From<DialogueError> for DeliveryError {
-    fn from(error: DialogueError) -> Self {
+impl From<DialogError> for DeliveryError {
+    fn from(error: DialogError) -> Self {
         let why = error.to_string();
         match error {
             // 53x is about signing in, which an operator can fix.
-            DialogueError::Refused(step, reply)
+            DialogError::Refused(step, reply)
                 if step.is_about_message() && reply.code >= 500 && !(530..540).contains(&reply.code) =>
             {
                 Self::Refused(why)
@@ -100,7 +100,7 @@ impl From<DialogueError> for DeliveryError {
     }
 }
 
-impl From<std::io::Error> for DialogueError {
+impl From<std::io::Error> for DialogError {
     fn from(_: std::io::Error) -> Self {
         Self::Ended
     }
@@ -108,7 +108,7 @@ impl From<std::io::Error> for DialogueError {
 
 /// A connection to a server, with the extensions that it offers.
 #[derive(Debug)]
-pub(super) struct Dialogue<S> {
+pub(super) struct Dialog<S> {
     stream: S,
     /// Received bytes that no reply has used.
     unread: Vec<u8>,
@@ -116,36 +116,36 @@ pub(super) struct Dialogue<S> {
     extensions: Vec<String>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Dialog<S> {
     /// Reads the greeting of a new connection, and greets the server as `hello`.
-    pub(super) async fn open(stream: S, hello: &str) -> Result<Self, DialogueError> {
-        let mut dialogue = Self { stream, unread: Vec::new(), extensions: Vec::new() };
-        dialogue.expect(Step::Greeting).await?;
-        dialogue.greet(hello).await?;
-        Ok(dialogue)
+    pub(super) async fn open(stream: S, hello: &str) -> Result<Self, DialogError> {
+        let mut dialog = Self { stream, unread: Vec::new(), extensions: Vec::new() };
+        dialog.expect(Step::Greeting).await?;
+        dialog.greet(hello).await?;
+        Ok(dialog)
     }
 
     /// Greets the server as `hello` on a connection that has just turned on TLS.
-    pub(super) async fn resume(stream: S, hello: &str) -> Result<Self, DialogueError> {
-        let mut dialogue = Self { stream, unread: Vec::new(), extensions: Vec::new() };
-        dialogue.greet(hello).await?;
-        Ok(dialogue)
+    pub(super) async fn resume(stream: S, hello: &str) -> Result<Self, DialogError> {
+        let mut dialog = Self { stream, unread: Vec::new(), extensions: Vec::new() };
+        dialog.greet(hello).await?;
+        Ok(dialog)
     }
 
-    async fn greet(&mut self, hello: &str) -> Result<(), DialogueError> {
+    async fn greet(&mut self, hello: &str) -> Result<(), DialogError> {
         let reply = self.command(Step::Hello, &format!("EHLO {hello}")).await?;
         self.extensions = reply.lines.iter().skip(1).map(|line| line.to_ascii_uppercase()).collect();
         Ok(())
     }
 
-    /// Asks for TLS, and returns the connection for the handshake. Nothing of the dialogue so far counts afterwards.
-    pub(super) async fn start_tls(mut self) -> Result<S, DialogueError> {
+    /// Asks for TLS, and returns the connection for the handshake. Nothing of the dialog so far counts afterwards.
+    pub(super) async fn start_tls(mut self) -> Result<S, DialogError> {
         if !self.extensions.iter().any(|extension| extension.trim() == "STARTTLS") {
-            return Err(DialogueError::NoTls);
+            return Err(DialogError::NoTls);
         }
         self.command(Step::StartTls, "STARTTLS").await?;
         if !self.unread.is_empty() {
-            return Err(DialogueError::Unasked);
+            return Err(DialogError::Unasked);
         }
         Ok(self.stream)
     }
@@ -155,7 +155,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
         &mut self,
         username: &str,
         password: &SecretString,
-    ) -> Result<(), DialogueError> {
+    ) -> Result<(), DialogError> {
         let offers = |mechanism: &str| {
             self.extensions.iter().any(|extension| {
                 let mut words = extension.split([' ', '=']);
@@ -171,46 +171,46 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
             self.command(Step::SignIn, &encoded(username)).await?;
             self.command(Step::SignIn, &encoded(password.expose())).await
         } else {
-            return Err(DialogueError::NoSignIn);
+            return Err(DialogError::NoSignIn);
         };
         match signed_in {
             Ok(reply) if reply.code < 300 => Ok(()),
             // The server asks for more than it needs; there is nothing more to say.
-            Ok(reply) | Err(DialogueError::Refused(_, reply)) => {
-                Err(DialogueError::Refused(Step::SignIn, without_secret(reply, password)))
+            Ok(reply) | Err(DialogError::Refused(_, reply)) => {
+                Err(DialogError::Refused(Step::SignIn, without_secret(reply, password)))
             }
             Err(other) => Err(other),
         }
     }
 
     /// Sends a message to one recipient.
-    pub(super) async fn send(&mut self, from: &str, to: &str, content: &[u8]) -> Result<(), DialogueError> {
+    pub(super) async fn send(&mut self, from: &str, to: &str, content: &[u8]) -> Result<(), DialogError> {
         self.command(Step::Sender, &format!("MAIL FROM:<{from}>")).await?;
         self.command(Step::Recipient, &format!("RCPT TO:<{to}>")).await?;
         let reply = self.command(Step::Content, "DATA").await?;
         if reply.code != 354 {
-            return Err(DialogueError::Refused(Step::Content, reply));
+            return Err(DialogError::Refused(Step::Content, reply));
         }
         self.stream.write_all(&stuffed(content)).await?;
         self.stream.flush().await?;
         let reply = self.expect(Step::Content).await?;
-        if reply.code >= 300 { Err(DialogueError::Refused(Step::Content, reply)) } else { Ok(()) }
+        if reply.code >= 300 { Err(DialogError::Refused(Step::Content, reply)) } else { Ok(()) }
     }
 
     /// Asks for nothing, to see that the server still responds.
-    pub(super) async fn noop(&mut self) -> Result<(), DialogueError> {
+    pub(super) async fn noop(&mut self) -> Result<(), DialogError> {
         self.command(Step::Examination, "NOOP").await.map(drop)
     }
 
-    /// Ends the dialogue. The server has done its work, so its response does not matter.
+    /// Ends the dialog. The server has done its work, so its response does not matter.
     pub(super) async fn quit(mut self) {
         drop(self.command(Step::Examination, "QUIT").await);
         drop(self.stream.shutdown().await);
     }
 
-    async fn command(&mut self, step: Step, line: &str) -> Result<Reply, DialogueError> {
+    async fn command(&mut self, step: Step, line: &str) -> Result<Reply, DialogError> {
         if !self.unread.is_empty() {
-            return Err(DialogueError::Unasked);
+            return Err(DialogError::Unasked);
         }
         debug_assert!(!line.contains(['\r', '\n']), "a command is one line");
         let line = Zeroizing::new(format!("{line}\r\n"));
@@ -220,18 +220,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Dialogue<S> {
     }
 
     /// The next reply, unless it refuses.
-    async fn expect(&mut self, step: Step) -> Result<Reply, DialogueError> {
+    async fn expect(&mut self, step: Step) -> Result<Reply, DialogError> {
         let reply = loop {
             if !self.unread.is_empty()
-                && let Some(reply) = Reply::take(&mut self.unread).map_err(DialogueError::Malformed)?
+                && let Some(reply) = Reply::take(&mut self.unread).map_err(DialogError::Malformed)?
             {
                 break reply;
             }
             if self.stream.read_buf(&mut self.unread).await? == 0 {
-                return Err(DialogueError::Ended);
+                return Err(DialogError::Ended);
             }
         };
-        if reply.is_positive() { Ok(reply) } else { Err(DialogueError::Refused(step, reply)) }
+        if reply.is_positive() { Ok(reply) } else { Err(DialogError::Refused(step, reply)) }
     }
 }
 

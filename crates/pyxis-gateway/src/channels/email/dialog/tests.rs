@@ -1,4 +1,4 @@
-//! Tests of the dialogue against scripted servers.
+//! Tests of the dialog against scripted servers.
 
 use tokio::io::{AsyncBufReadExt, BufReader, DuplexStream};
 use tokio::task::JoinHandle;
@@ -39,9 +39,9 @@ fn server(replies: &[&str]) -> (DuplexStream, JoinHandle<Vec<String>>) {
     (client, serving)
 }
 
-async fn open(replies: &[&str]) -> (Result<Dialogue<DuplexStream>, DialogueError>, JoinHandle<Vec<String>>) {
+async fn open(replies: &[&str]) -> (Result<Dialog<DuplexStream>, DialogError>, JoinHandle<Vec<String>>) {
     let (client, serving) = server(replies);
-    (Dialogue::open(client, "px.example").await, serving)
+    (Dialog::open(client, "px.example").await, serving)
 }
 
 fn password() -> SecretString {
@@ -51,11 +51,11 @@ fn password() -> SecretString {
 #[tokio::test]
 async fn a_message_is_sent_after_a_sign_in_and_the_server_is_left_politely() {
     let replies = [GREETING, HELLO, "235 in\r\n", OK, OK, "354 go\r\n", "250 queued\r\n", "221 bye\r\n"];
-    let (dialogue, serving) = open(&replies).await;
-    let mut dialogue = dialogue.unwrap();
-    dialogue.sign_in("ada", &password()).await.unwrap();
-    dialogue.send("px@example.com", "ops@example.com", b"Subject: a\r\n\r\n.\nb").await.unwrap();
-    dialogue.quit().await;
+    let (dialog, serving) = open(&replies).await;
+    let mut dialog = dialog.unwrap();
+    dialog.sign_in("ada", &password()).await.unwrap();
+    dialog.send("px@example.com", "ops@example.com", b"Subject: a\r\n\r\n.\nb").await.unwrap();
+    dialog.quit().await;
     let heard = serving.await.unwrap();
     let plain = format!("AUTH PLAIN {}\r\n", STANDARD.encode(format!("\0ada\0{PASSWORD}")));
     let expected = [
@@ -73,11 +73,11 @@ async fn a_message_is_sent_after_a_sign_in_and_the_server_is_left_politely() {
 #[tokio::test]
 async fn a_server_without_auth_plain_is_given_name_and_password_one_by_one() {
     for hello in ["250-m\r\n250 AUTH CRAM-MD5 LOGIN\r\n", "250-m\r\n250 auth=login\r\n"] {
-        let (dialogue, serving) =
+        let (dialog, serving) =
             open(&[GREETING, hello, "334 VXNlcm5hbWU6\r\n", "334 UGFzc3dvcmQ6\r\n", "235 in\r\n"]).await;
-        let mut dialogue = dialogue.unwrap();
-        dialogue.sign_in("ada", &password()).await.unwrap();
-        drop(dialogue);
+        let mut dialog = dialog.unwrap();
+        dialog.sign_in("ada", &password()).await.unwrap();
+        drop(dialog);
         let heard = serving.await.unwrap();
         let line = |text: &str| format!("{}\r\n", STANDARD.encode(text));
         assert_eq!(heard[1..], ["AUTH LOGIN\r\n".to_owned(), line("ada"), line(PASSWORD)]);
@@ -87,11 +87,11 @@ async fn a_server_without_auth_plain_is_given_name_and_password_one_by_one() {
 #[tokio::test]
 async fn a_password_is_sent_only_by_a_mechanism_that_the_server_offers() {
     for hello in ["250 m\r\n", "250-m\r\n250 AUTH CRAM-MD5 XOAUTH2\r\n", "250-m\r\n250 AUTHPLAIN\r\n"] {
-        let (dialogue, serving) = open(&[GREETING, hello, OK]).await;
-        let mut dialogue = dialogue.unwrap();
-        let error = dialogue.sign_in("ada", &password()).await.unwrap_err();
-        assert!(matches!(error, DialogueError::NoSignIn), "{hello}");
-        drop(dialogue);
+        let (dialog, serving) = open(&[GREETING, hello, OK]).await;
+        let mut dialog = dialog.unwrap();
+        let error = dialog.sign_in("ada", &password()).await.unwrap_err();
+        assert!(matches!(error, DialogError::NoSignIn), "{hello}");
+        drop(dialog);
         assert_eq!(serving.await.unwrap(), ["EHLO px.example\r\n"]);
     }
 }
@@ -100,8 +100,8 @@ async fn a_password_is_sent_only_by_a_mechanism_that_the_server_offers() {
 async fn a_wrong_password_is_named_without_being_shown_even_if_the_server_repeats_it() {
     let base64 = STANDARD.encode(PASSWORD);
     let answer = format!("535-5.7.8 no {PASSWORD}\r\n535 {base64}\r\n");
-    let (dialogue, _serving) = open(&[GREETING, HELLO, &answer]).await;
-    let error = dialogue.unwrap().sign_in("ada", &password()).await.unwrap_err();
+    let (dialog, _serving) = open(&[GREETING, HELLO, &answer]).await;
+    let error = dialog.unwrap().sign_in("ada", &password()).await.unwrap_err();
     let said = error.to_string();
     assert!(
         said.contains("refused PX_SMTP_USERNAME with PX_SMTP_PASSWORD: 535 5.7.8 no [password]"),
@@ -110,36 +110,36 @@ async fn a_wrong_password_is_named_without_being_shown_even_if_the_server_repeat
     assert!(!said.contains(PASSWORD) && !said.contains(base64.trim_end_matches('=')), "{said}");
     assert!(matches!(DeliveryError::from(error), DeliveryError::Failed(_)), "an operator can fix it");
     // One that asks on has not let us in.
-    let (dialogue, _serving) = open(&[GREETING, HELLO, "334 more\r\n"]).await;
-    assert!(dialogue.unwrap().sign_in("ada", &password()).await.is_err());
+    let (dialog, _serving) = open(&[GREETING, HELLO, "334 more\r\n"]).await;
+    assert!(dialog.unwrap().sign_in("ada", &password()).await.is_err());
 }
 
 #[tokio::test]
 async fn a_server_that_does_not_offer_tls_is_asked_for_nothing() {
-    let (dialogue, serving) = open(&[GREETING, "250-m\r\n250 XSTARTTLS\r\n", OK]).await;
-    assert!(matches!(dialogue.unwrap().start_tls().await, Err(DialogueError::NoTls)));
+    let (dialog, serving) = open(&[GREETING, "250-m\r\n250 XSTARTTLS\r\n", OK]).await;
+    assert!(matches!(dialog.unwrap().start_tls().await, Err(DialogError::NoTls)));
     assert_eq!(serving.await.unwrap(), ["EHLO px.example\r\n"]);
 }
 
 #[tokio::test]
 async fn bytes_that_were_sent_before_tls_are_refused() {
-    let (dialogue, _serving) = open(&[GREETING, HELLO, "220 go\r\n250 injected\r\n"]).await;
-    assert!(matches!(dialogue.unwrap().start_tls().await, Err(DialogueError::Unasked)));
-    let (dialogue, _serving) = open(&[GREETING, HELLO, "454 later\r\n"]).await;
-    assert!(matches!(dialogue.unwrap().start_tls().await, Err(DialogueError::Refused(Step::StartTls, _))));
-    let (dialogue, serving) = open(&[GREETING, HELLO, "220 go\r\n"]).await;
-    let stream = dialogue.unwrap().start_tls().await.unwrap();
+    let (dialog, _serving) = open(&[GREETING, HELLO, "220 go\r\n250 injected\r\n"]).await;
+    assert!(matches!(dialog.unwrap().start_tls().await, Err(DialogError::Unasked)));
+    let (dialog, _serving) = open(&[GREETING, HELLO, "454 later\r\n"]).await;
+    assert!(matches!(dialog.unwrap().start_tls().await, Err(DialogError::Refused(Step::StartTls, _))));
+    let (dialog, serving) = open(&[GREETING, HELLO, "220 go\r\n"]).await;
+    let stream = dialog.unwrap().start_tls().await.unwrap();
     assert_eq!(serving.await.unwrap().last().unwrap(), "STARTTLS\r\n");
     drop(stream);
 }
 
 #[tokio::test]
-async fn a_reply_that_nothing_asked_for_ends_the_dialogue() {
-    let (dialogue, _serving) = open(&["220 m\r\n250 m\r\n", OK]).await;
-    assert!(matches!(dialogue, Err(DialogueError::Unasked)));
-    let (dialogue, _serving) = open(&[GREETING, HELLO, "250 a\r\n250 b\r\n", OK]).await;
-    let sent = dialogue.unwrap().send("a@example.com", "b@example.com", b"").await;
-    assert!(matches!(sent, Err(DialogueError::Unasked)));
+async fn a_reply_that_nothing_asked_for_ends_the_dialog() {
+    let (dialog, _serving) = open(&["220 m\r\n250 m\r\n", OK]).await;
+    assert!(matches!(dialog, Err(DialogError::Unasked)));
+    let (dialog, _serving) = open(&[GREETING, HELLO, "250 a\r\n250 b\r\n", OK]).await;
+    let sent = dialog.unwrap().send("a@example.com", "b@example.com", b"").await;
+    assert!(matches!(sent, Err(DialogError::Unasked)));
 }
 
 #[tokio::test]
@@ -165,9 +165,9 @@ async fn a_refusal_for_now_is_tried_again_and_one_for_good_is_not() {
         (5, "552 too large\r\n", true),
         (5, "354 more\r\n", false),
     ] {
-        let (dialogue, _serving) = open(&replies(step, refusal)).await;
-        let sent = match dialogue {
-            Ok(mut dialogue) => dialogue.send("a@example.com", "b@example.com", b"c").await,
+        let (dialog, _serving) = open(&replies(step, refusal)).await;
+        let sent = match dialog {
+            Ok(mut dialog) => dialog.send("a@example.com", "b@example.com", b"c").await,
             Err(error) => Err(error),
         };
         let error = DeliveryError::from(sent.unwrap_err());
@@ -179,12 +179,12 @@ async fn a_refusal_for_now_is_tried_again_and_one_for_good_is_not() {
 
 #[tokio::test]
 async fn a_connection_that_ends_or_speaks_another_protocol_fails() {
-    let (dialogue, _serving) = open(&[""]).await;
-    assert!(matches!(dialogue, Err(DialogueError::Ended)));
-    let (dialogue, _serving) = open(&["HTTP/1.1 400 Bad Request\r\n"]).await;
-    assert!(matches!(dialogue, Err(DialogueError::Malformed(Malformed::NotSmtp))));
-    let (dialogue, _serving) = open(&[&"220-a\r\n".repeat(9000)]).await;
-    assert!(matches!(dialogue, Err(DialogueError::Malformed(Malformed::TooLong))));
+    let (dialog, _serving) = open(&[""]).await;
+    assert!(matches!(dialog, Err(DialogError::Ended)));
+    let (dialog, _serving) = open(&["HTTP/1.1 400 Bad Request\r\n"]).await;
+    assert!(matches!(dialog, Err(DialogError::Malformed(Malformed::NotSmtp))));
+    let (dialog, _serving) = open(&[&"220-a\r\n".repeat(9000)]).await;
+    assert!(matches!(dialog, Err(DialogError::Malformed(Malformed::TooLong))));
 }
 
 #[test]
