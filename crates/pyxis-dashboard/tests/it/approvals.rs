@@ -394,7 +394,7 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
     browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
     assert_eq!(
         said(&mut of_denied).await,
-        "event: inbox\ndata: {\"mark\":\"denied none 1\",\"pending\":1}\n\n"
+        "event: inbox\ndata: {\"mark\":\"denied none 1 0\",\"pending\":1}\n\n"
     );
     assert_eq!(
         said(&mut of_lapsed).await,
@@ -404,7 +404,7 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
     pyxis_gateway::workers::expire_tick(&server.gateway).await.unwrap();
     assert_eq!(
         said(&mut of_lapsed).await,
-        "event: inbox\ndata: {\"mark\":\"expired none 0\",\"pending\":0}\n\n"
+        "event: inbox\ndata: {\"mark\":\"expired none 0 0\",\"pending\":0}\n\n"
     );
 }
 
