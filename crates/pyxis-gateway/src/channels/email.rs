@@ -78,16 +78,6 @@ impl ChatBot for Bot {
         })
     }
 
-    fn edit<'a>(
-        &'a self,
-        _state: &'a State,
-        _message: &'a ChatMessageRow,
-        _message_ref: &'a str,
-        _card: &'a ApprovalMessage,
-    ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(std::future::ready(Err(DeliveryError::Refused("mail cannot be changed".to_owned()))))
-    }
-
     fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let hello = server::hello_name(&state.config.base_url);

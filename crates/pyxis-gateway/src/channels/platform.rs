@@ -93,11 +93,14 @@ pub(crate) trait ChatBot: Send + Sync {
     /// Changes a posted message. Never called where the platform cannot.
     fn edit<'a>(
         &'a self,
-        state: &'a State,
-        message: &'a ChatMessageRow,
-        message_ref: &'a str,
-        card: &'a ApprovalMessage,
-    ) -> BoxFuture<'a, Delivery<()>>;
+        _state: &'a State,
+        _message: &'a ChatMessageRow,
+        _message_ref: &'a str,
+        _card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<()>> {
+        let refused = DeliveryError::Refused("messages here cannot be changed".to_owned());
+        Box::pin(std::future::ready(Err(refused)))
+    }
 
     /// True if [`Self::post_digest`] announces several requests with one message.
     fn has_digests(&self) -> bool {

@@ -7,7 +7,8 @@ use pyxis_store::approvals::ApprovalKind;
 use super::flat::one_line;
 use crate::approvals::view::ApprovalView;
 
-/// Who asks for what, each on one line. Of the address only the host is here; headers, body and payload are not.
+/// Facts about a request, each on one line. The address is reduced to its host, and headers, body and payload are left
+/// out.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestFacts {
     pub(crate) txn: TxnId,

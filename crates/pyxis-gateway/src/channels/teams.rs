@@ -77,16 +77,6 @@ impl ChatBot for Bot {
         Box::pin(async move { self.send(state, message, &body).await })
     }
 
-    fn edit<'a>(
-        &'a self,
-        _state: &'a State,
-        _message: &'a ChatMessageRow,
-        _message_ref: &'a str,
-        _card: &'a ApprovalMessage,
-    ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
     fn has_digests(&self) -> bool {
         true
     }

@@ -65,7 +65,7 @@ struct Model {
     bodies: Vec<(String, String)>,
     /// Version that each person read last.
     read: [String; 2],
-    /// Who approved the present version.
+    /// True for each person who approved the present version.
     voters: [bool; 2],
     ended: bool,
 }

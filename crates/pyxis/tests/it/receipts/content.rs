@@ -1,4 +1,4 @@
-//! What a receipt says, for every way in which a request can end.
+//! The content of receipts, for every way in which a request can end.
 
 use std::time::Duration;
 
@@ -6,8 +6,10 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_gateway::approvals::decide::{self, AuthMethod, ChatAccount, Decision, GrantRequest};
+use pyxis_gateway::approvals::edit::{RequestEdit, Reviewed};
 use pyxis_gateway::{Error, ReceiptWait, receipts, workers};
 use pyxis_signing::receipt::{OutcomeStatus, ReceiptVerdict, verify};
+use pyxis_store::approvals;
 use pyxis_store::audit::AuditRecord;
 use pyxis_testkit::engines;
 use sha2::{Digest, Sha256};
@@ -83,6 +85,33 @@ engines! {
         assert_eq!(names, ["a@example.com", "b@example.com"]);
         assert_eq!((claims.request.min_approvals, claims.decision.approvals), (2, Some(2)));
         assert_eq!(claims.decision.by.unwrap().name, "b@example.com");
+    }
+
+    async fn a_receipt_of_an_edited_request_names_the_editor_and_every_digest(proxy: &Proxy) {
+        proxy.policy(r#"{"min_approvals":2}"#).await;
+        let txn = proxy.pause(0).await;
+        // A vote that the edit takes away.
+        decide(proxy, 0, txn, Decision::Approve(None)).await;
+        let edit = RequestEdit { body: Some("edited".to_owned()), ..RequestEdit::default() };
+        let approve = async |person, reviewed: Reviewed| {
+            let approver = proxy.approver(person, DecisionSurface::Dashboard);
+            let (word, method) = (Decision::Approve(None), AuthMethod::Session);
+            decide::decide_reviewed(&proxy.state, &approver, txn, word, &method, None, &reviewed).await.unwrap();
+        };
+        approve(1, Reviewed { digest: None, edit: Some(edit) }).await;
+        let row = approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap();
+        approve(0, Reviewed { digest: Some(row.digest.clone()), edit: None }).await;
+        workers::send_all(&proxy.state).await.unwrap();
+        let claims = proxy.receipt_claims(txn).await;
+        let edit = claims.edit.as_ref().unwrap();
+        assert_eq!((edit.by.as_ref().unwrap().name.as_str(), edit.edits), ("b@example.com", 1));
+        assert_eq!(edit.asked_digest.as_ref(), Some(&claims.request.digest));
+        for digest in [&edit.digest, &claims.decision.digest, &claims.sent.as_ref().unwrap().digest] {
+            assert_eq!(digest.as_ref(), Some(&row.digest));
+        }
+        assert_ne!(claims.request.digest, row.digest);
+        let names: Vec<_> = claims.votes.iter().map(|vote| vote.by.name.as_str()).collect();
+        assert_eq!(names, ["b@example.com", "a@example.com"]);
     }
 
     async fn a_grant_that_was_opened_is_part_of_the_receipt(proxy: &Proxy) {

@@ -25,7 +25,7 @@ async fn issued() -> (String, ReceiptKeySet) {
     (proxy.receipt(txn).await.unwrap(), proxy.receipt_keys().await)
 }
 
-/// Another receipt key, which the set trusts as well: whoever holds it can sign any content.
+/// Another receipt key that the set trusts. With it, any content can be signed.
 fn forger(keys: &mut ReceiptKeySet) -> (SigningKey, String) {
     let private = SigningKey::new(Algorithm::Ed25519, &[7; 32]).unwrap();
     let public = pyxis_core::hex::decode(&private.public_key()).unwrap().try_into().unwrap();
