@@ -72,7 +72,7 @@ fn items(fields: &Fields) -> Result<Vec<BatchItem>, Error> {
             return Err(Service::InvalidDecisions(detail).into());
         }
     };
-    let item = |id: &str| BatchItem { id: id.to_owned(), verdict, reason: reason.clone() };
+    let item = |id: &str| BatchItem { id: id.to_owned(), verdict, reason: reason.clone(), digest: None };
     Ok(fields.all("txn").map(item).collect())
 }
 

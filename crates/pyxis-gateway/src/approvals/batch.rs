@@ -7,6 +7,7 @@ use pyxis_store::votes::Verdict;
 
 use super::approver::Approver;
 use super::decide::{self, AuthMethod, Decision, DecisionOutcome};
+use super::edit::Reviewed;
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
@@ -22,6 +23,8 @@ pub struct BatchItem {
     pub verdict: Verdict,
     /// Reason of a denial for the agent, or a comment on an approval for the record.
     pub reason: Option<String>,
+    /// Digest of the request that the person read. Needed to approve one that was edited.
+    pub digest: Option<String>,
 }
 
 impl BatchItem {
@@ -40,7 +43,8 @@ impl BatchItem {
             Verdict::Approve => (Decision::Approve(None), self.reason.clone()),
             Verdict::Deny => (Decision::Deny(self.reason.clone()), None),
         };
-        decide::decide_with(state, approver, self.txn()?, word, proof, note).await
+        let reviewed = Reviewed { digest: self.digest.clone(), ..Reviewed::default() };
+        decide::decide_reviewed(state, approver, self.txn()?, word, proof, note, &reviewed).await
     }
 }
 
@@ -91,7 +95,7 @@ mod tests {
     use super::*;
 
     fn items(ids: &[&str]) -> Vec<BatchItem> {
-        let item = |id: &&str| BatchItem { id: (*id).to_owned(), verdict: Verdict::Deny, reason: None };
+        let item = |id: &&str| BatchItem { id: (*id).to_owned(), verdict: Verdict::Deny, reason: None, digest: None };
         ids.iter().map(item).collect()
     }
 

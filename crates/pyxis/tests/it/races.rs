@@ -22,7 +22,7 @@ use proxy::Proxy;
 
 /// Rounds of each race.
 fn race_rounds() -> usize {
-    rounds(300, 1000)
+    rounds(150, 1000)
 }
 
 async fn row(proxy: &Proxy, txn: pyxis_core::id::TxnId) -> ApprovalRow {

@@ -30,6 +30,9 @@ struct ItemInput {
     /// Reason of a denial for the agent, or note on an approval for the record. At most 2000 bytes.
     #[schema(nullable = false, max_length = 2000)]
     reason: Option<String>,
+    /// Digest of the request that was read, from the list. Needed to approve a request that was edited.
+    #[schema(nullable = false)]
+    digest: Option<String>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -79,7 +82,7 @@ impl ItemResponse {
 }
 
 fn parse(place: usize, input: ItemInput) -> Result<BatchItem> {
-    let ItemInput { txn_id, verdict, reason } = input;
+    let ItemInput { txn_id, verdict, reason, digest } = input;
     let verdict = match verdict.as_str() {
         "approve" => Verdict::Approve,
         "deny" => Verdict::Deny,
@@ -88,7 +91,7 @@ fn parse(place: usize, input: ItemInput) -> Result<BatchItem> {
             return Err(Error::InvalidDecisions(detail));
         }
     };
-    Ok(BatchItem { id: txn_id, verdict, reason })
+    Ok(BatchItem { id: txn_id, verdict, reason, digest })
 }
 
 /// Decide several requests.

@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::scene::{Node, Scene, day, request, revocation, score_path, send, shown, wallet};
 
 /// Rounds of the race for an expired claim, in the short and the long form.
-const ROUNDS: [usize; 2] = [100, 500];
+const ROUNDS: [usize; 2] = [40, 500];
 const ADDRESSES: u64 = 64;
 /// Rounds of the races with an import, and wallets that it contains credentials for.
 const IMPORTS: u64 = 25;

@@ -36,7 +36,7 @@ use crate::races::proxy::Proxy;
 
 /// Number of approvals.
 fn approval_count() -> usize {
-    rounds(300, 1000)
+    rounds(150, 1000)
 }
 /// Approvals in progress at once.
 const AT_ONCE: u32 = 8;

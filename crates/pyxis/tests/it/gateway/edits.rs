@@ -119,6 +119,31 @@ engines! {
         assert_eq!(outcome["edited"]["asked_digest"], asked);
     }
 
+    async fn an_edited_request_is_among_several_only_with_its_digest(setup: Setup) {
+        let site = Site::with(setup).await;
+        let second = site.app.admin("second@people.example").await;
+        site.policy(&json!({"min_approvals": 2})).await;
+        let txn = pause(&site, "/pay").await;
+        let asked = digest(&site.owner, &txn).await;
+        edit(&site.owner, &txn, json!({"body": "{\"amount\":1}"})).await.expect(200);
+        let decide = async |seen: Option<&str>| {
+            let mut item = json!({"txn_id": txn, "verdict": "approve"});
+            if let Some(seen) = seen {
+                item["digest"] = json!(seen);
+            }
+            let list = json!({"decisions": [item]});
+            let answer = second.client.post("/approvals/decide", &list).send().await.expect(200).json();
+            answer["results"][0].clone()
+        };
+        for seen in [None, Some(asked.as_str())] {
+            assert_eq!(decide(seen).await["problem"]["code"], "request_changed", "{seen:?}");
+        }
+        let now = digest(&second, &txn).await;
+        assert_eq!(decide(Some(&now)).await["outcome"]["status"], "approved");
+        site.agent.outcome(&txn).await;
+        assert_eq!(site.upstream.received(1).await[0].text(), "{\"amount\":1}");
+    }
+
     async fn a_refused_edit_says_what_to_change_and_nothing_is_lost(setup: Setup) {
         let site = Site::with(setup.env("PX_PENDING_BODY_MAX_BYTES", "1000")).await;
         let second = site.app.admin("second@people.example").await;

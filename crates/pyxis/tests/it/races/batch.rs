@@ -21,7 +21,7 @@ type Results = Vec<Result<DecisionOutcome, Error>>;
 /// Decides a list in a task of its own.
 async fn speak(proxy: &Proxy, approver: &Approver, txns: Vec<TxnId>, verdict: Verdict) -> Results {
     let (state, approver) = (proxy.state.clone(), approver.clone());
-    let item = |txn: TxnId| BatchItem { id: txn.to_string(), verdict, reason: None };
+    let item = |txn: TxnId| BatchItem { id: txn.to_string(), verdict, reason: None, digest: None };
     let items: Vec<_> = txns.into_iter().map(item).collect();
     let spoken =
         tokio::spawn(async move { decide_each(&state, &approver, &items, &AuthMethod::Session).await });
