@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ci/node.sh COMMAND...: runs COMMAND with PX_TEST_NODE naming a Node that sends `fetch` through a proxy (22.21 or later),
-# for tests behind `pyxis run` and for the official test suite of MCP. Both come from npm, on first use
-# (ci/conformance/package.json).
+# for tests behind `pyxis run`, for a library that verifies receipts, and for the official test suite of MCP. They come
+# from npm, on first use (ci/conformance/package.json).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

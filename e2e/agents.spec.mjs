@@ -12,7 +12,7 @@ import test from "node:test";
 import { promisify } from "node:util";
 
 import { Model } from "./support/model.mjs";
-import { SECRET, World, card } from "./support/world.mjs";
+import { SECRET, World, opened } from "./support/world.mjs";
 
 const world = World.forThisFile();
 const AGENTS = join(import.meta.dirname, "agents", "node_modules");
@@ -112,12 +112,13 @@ for (const [name, prepare] of Object.entries(PROGRAMS)) {
       await world.asOwner(async (page) => {
         await page.goto("/app/inbox");
         // The child may end early: then what it said is the best message.
-        await Promise.race([page.getByText(reason).first().waitFor({ timeout: 90_000 }), ended]);
+        const asked = page.locator("[id^=r-]").filter({ hasText: reason });
+        await Promise.race([asked.waitFor({ timeout: 90_000 }), ended]);
         assert.equal(child.exitCode, null, `${said.stdout}\n${said.stderr}`);
         processes = await family(child.pid);
-        const txn = await page.locator("[id^=r-]").filter({ hasText: reason }).getAttribute("id");
-        await card(page, txn.slice(2)).getByRole("button", { name: "Approve", exact: true }).click();
-        await page.getByRole("heading", { level: 1 }).waitFor();
+        const txn = await asked.getAttribute("id");
+        await (await opened(page, txn.slice(2))).getByRole("button", { name: "Approve", exact: true }).click();
+        await page.getByText("Approved. The request is being sent.").waitFor();
       });
       const [code] = await ended;
       assert.equal(code, 0, `${said.stdout}\n${said.stderr}`);

@@ -11,7 +11,7 @@ import { World } from "./support/world.mjs";
 const world = World.forThisFile();
 
 const PAGES = [
-  "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/agents?q=nobody", "/app/new/agent",
+  "/app", "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/agents?q=nobody", "/app/new/agent",
   "/app/credentials", "/app/credentials/billing-api", "/app/new/credential", "/app/people", "/app/people?q=nobody",
   "/app/new/person", "/app/audit", "/app/usage", "/app/audit?sort=who", "/app/settings", "/app/account", "/app/scorers", "/app/scorers/1", "/app/api-keys",
   "/app/explorer", "/app/catalogue", "/app/issuers", "/app/decided", "/app/notifications", "/app/brand", "/app/webhooks",

@@ -15,7 +15,7 @@ import { within } from "./support/within.mjs";
 
 const world = World.forThisFile();
 const WHO = { name: "a-test", version: "1.0.0" };
-const TOOLS = ["services", "call", "wait", "withdraw", "explain"];
+const TOOLS = ["services", "call", "propose_task", "wait", "withdraw", "explain"];
 
 /** What a connector keeps: its registration and its tokens. */
 class Provider {

@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
 import { findings } from "./support/axe.mjs";
-import { World, card } from "./support/world.mjs";
+import { World, opened } from "./support/world.mjs";
 
 const world = World.forThisFile();
 let server;
@@ -66,7 +66,7 @@ test("a manager reads the tools of an MCP server, lets one pass, and sees what c
     const called = client.callTool({ name: "docs__search", arguments: { q: "pay day" } });
     const txn = await waiting();
     await page.goto("/app/inbox");
-    const asked = card(page, txn);
+    const asked = await opened(page, txn);
     await asked.getByText("the tool search asks for approval").waitFor();
     await asked.getByRole("row", { name: "q pay day" }).waitFor();
     await asked.getByRole("button", { name: "Approve", exact: true }).click();

@@ -8,10 +8,10 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as EarlierClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as EarlierTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-import { SECRET, World, card } from "./support/world.mjs";
+import { SECRET, World, opened } from "./support/world.mjs";
 
 const world = World.forThisFile();
-const TOOLS = ["services", "call", "wait", "withdraw", "explain"];
+const TOOLS = ["services", "call", "propose_task", "wait", "withdraw", "explain"];
 const WHO = { name: "a-test", version: "1.0.0" };
 
 function endpoint() {
@@ -64,9 +64,10 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       const written = call("POST", "/payments", { body: { amount: 5 }, reason });
       await world.asOwner(async (page) => {
         await page.goto("/app/inbox");
-        await page.getByText(reason).first().waitFor();
         const txn = await page.locator("[id^=r-]").filter({ hasText: reason }).getAttribute("id");
-        await card(page, txn.slice(2)).getByRole("button", { name: "Approve", exact: true }).click();
+        const asked = await opened(page, txn.slice(2));
+        await asked.getByText(reason).first().waitFor();
+        await asked.getByRole("button", { name: "Approve", exact: true }).click();
         const answer = await written;
         assert.equal(answer.structuredContent.status, 200, JSON.stringify(answer));
         assert.ok(!JSON.stringify(answer).includes(SECRET));

@@ -14,7 +14,7 @@ const DESKTOP = { width: 1280, height: 900 };
 const LONG = "/a/path/that/goes/on/and/on/until/it/needs/cutting/items/12345?force=true&notify=everybody";
 
 const PAGES = [
-  "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/new/agent", "/app/credentials",
+  "/app", "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/new/agent", "/app/credentials",
   "/app/credentials/billing-api", "/app/new/credential", "/app/new/credential?kind=header",
   "/app/new/credential?kind=hmac", "/app/new/credential?kind=oauth2_refresh", "/app/new/credential?kind=mtls",
   "/app/new/credential?kind=jwt_bearer", "/app/new/credential?kind=oauth1", "/app/import/credentials", "/app/people",
@@ -74,6 +74,43 @@ for (const colorScheme of ["light", "dark"]) {
     }, { colorScheme, viewport: PHONE, refusals: [404] });
   });
 }
+
+/** Words of tables and cards that are broken inside, although they fit on a line. Runs in the page. */
+function brokenWords() {
+  const found = [];
+  const places = "main :is(table:not(.keep) :is(td, th), .row, .request-head, .figure, .step, .attention)";
+  for (const place of document.querySelectorAll(places)) {
+    const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      for (const { 0: word, index } of node.data.matchAll(/[\p{L}\p{N}_]{2,20}/gu)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        const tops = new Set([...range.getClientRects()].filter((rect) => rect.width > 1).map((rect) => Math.round(rect.top)));
+        const isPart = /[\p{L}\p{N}_]/u;
+        const isLong = isPart.test(node.data[index - 1] ?? "") || isPart.test(node.data[index + word.length] ?? "");
+        if (tops.size > 1 && !isLong) {
+          found.push(word);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+test("a word in a table or card is never broken inside on a phone", async () => {
+  await world.credential("api-of-a-provider-with-a-long-name");
+  const pages = [...await everyPage(), "/app/decided", "/app/inbox"];
+  await world.asOwner(async (page) => {
+    for (const viewport of [PHONE, DESKTOP]) {
+      await page.setViewportSize(viewport);
+      for (const path of new Set(pages)) {
+        await page.goto(path);
+        assert.deepEqual(await page.evaluate(brokenWords), [], `${path} at ${viewport.width} px`);
+      }
+    }
+  }, { refusals: [404] });
+});
 
 test("an inline style that gets into a page is refused, and the visit fails", async () => {
   const visit = world.asOwner(async (page) => {

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { findings } from "./support/axe.mjs";
 import { registerPasskey, withAuthenticator } from "./support/passkey.mjs";
-import { World, card } from "./support/world.mjs";
+import { World, card, opened } from "./support/world.mjs";
 
 const world = World.forThisFile();
 
@@ -23,7 +23,7 @@ test("a passkey is registered, and signs its person in without a password", asyn
     await page.context().clearCookies();
     await page.goto("/sign-in");
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await page.waitForURL("**/app/inbox");
+    await page.waitForURL("**/app");
   });
 });
 
@@ -36,6 +36,7 @@ test("what asks for a passkey is approved by the ceremony, from the inbox and th
     await page.goto("/app/inbox");
     // A person who is not verified changes nothing.
     await authenticator.verify(false);
+    await opened(page, first);
     await card(page, first).getByRole("button", { name: "Approve with passkey" }).click();
     await card(page, first).getByText("was not used, or it took too long").waitFor();
     await authenticator.verify(true);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { PASSWORD, World, card, setPassword, signIn } from "./support/world.mjs";
+import { PASSWORD, World, opened, setPassword, signIn } from "./support/world.mjs";
 
 const world = World.forThisFile();
 
@@ -26,7 +26,8 @@ test("a member is invited, granted one credential, and decides its requests only
   const mine = await world.agent.ask("/mine");
   await world.asStranger(async (page) => {
     await setPassword(page, link);
-    await card(page, mine).getByRole("button", { name: "Approve", exact: true }).click();
+    await page.goto("/app/inbox");
+    await (await opened(page, mine)).getByRole("button", { name: "Approve", exact: true }).click();
     await page.getByText("Approved. The request is being sent.").waitFor();
     const navigation = page.getByRole("navigation", { name: "Main", exact: true });
     assert.equal(await navigation.getByRole("link", { name: "Agents" }).count(), 0);

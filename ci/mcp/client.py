@@ -59,7 +59,7 @@ async def check(mode, upstream):
     client = Client(streamable_http_client(SERVER + "/mcp", http_client=http_client), mode=mode)
     async with http_client, client:
         names = [tool.name for tool in (await client.list_tools()).tools]
-        assert names == ["services", "call", "wait", "withdraw", "explain"], names
+        assert names == ["services", "call", "propose_task", "wait", "withdraw", "explain"], names
         call = {"credential": "python", "url": f"{upstream}/things"}
         read = await client.call_tool("call", call)
         assert read.structured_content["status"] == 200, read

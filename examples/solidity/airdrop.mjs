@@ -69,8 +69,25 @@ async function claim(account) {
   console.log(`paid ${AMOUNT} to ${account}`);
 }
 
-const [command, account] = process.argv.slice(2);
-if (!url || !key) throw new Error("set PYXIS_URL and PYXIS_API_KEY");
-if (command === "deploy") await deploy();
-else if (command === "claim" && account && contract) await claim(account);
-else throw new Error("node airdrop.mjs deploy, or CONTRACT=0x… node airdrop.mjs claim 0x…");
+async function main([command, account]) {
+  if (!url || !key) throw new Error("Set PYXIS_URL and PYXIS_API_KEY.");
+  if (command === "deploy") return deploy();
+  if (command !== "claim" || !account) throw new Error("Usage: node airdrop.mjs deploy | claim 0x…");
+  if (!contract) throw new Error("Set CONTRACT to the address that `node airdrop.mjs deploy` printed.");
+  return claim(account);
+}
+
+/** One line: viem's own errors say more than a reader of a terminal needs. */
+function describe(error) {
+  const { url: failed, shortMessage, message } = error;
+  if (shortMessage && failed) return `No answer from the chain at ${failed}. Does anvil run? RPC_URL names another one.`;
+  if (message === "fetch failed") return `No answer from Pyxis at ${url}.`;
+  return shortMessage ?? message;
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  console.error(describe(error));
+  process.exitCode = 1;
+}

@@ -1,6 +1,7 @@
 // A page with the widget, and the server that checks its result. No dependency.
 //
 //   PYXIS_URL, PYXIS_SCORER_ID, PYXIS_PUBLISHABLE_KEY   node server.mjs   →   http://localhost:3000
+//   PORT names another port; the key then needs that origin.
 
 import { createServer } from "node:http";
 import { randomUUID, webcrypto } from "node:crypto";
@@ -94,5 +95,10 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   }
   const origin = `http://localhost:${port}`;
   const pyxis = new URL(url).origin;
-  application({ pyxis, scorer, key, origin }).listen(Number(port), "127.0.0.1", () => console.log(`open ${origin}/`));
+  const server = application({ pyxis, scorer, key, origin });
+  server.on("error", (error) => {
+    console.error(error.code === "EADDRINUSE" ? `Port ${port} is taken. Set PORT to another one.` : error.message);
+    process.exit(1);
+  });
+  server.listen(Number(port), "127.0.0.1", () => console.log(`open ${origin}/`));
 }

@@ -28,6 +28,11 @@ impl Actor {
         }
     }
 
+    /// An agent.
+    pub fn agent(workspace: WorkspaceId, agent: AgentId, name: &str) -> Self {
+        Self { workspace, id: ActorId::Agent(agent), name: name.to_owned() }
+    }
+
     /// The command line on the server's machine.
     pub fn cli(workspace: WorkspaceId) -> Self {
         Self { workspace, id: ActorId::Cli, name: "command line".to_owned() }

@@ -80,6 +80,8 @@ audit_events! {
     Decisions ("Approvals and grants") {
         ApprovalVoted = "approval.voted" was "approval.vote", "Approval given",
             "A person approved, and more approvals are needed.";
+        ApprovalEscalated = "approval.escalated", "Escalated",
+            "No one had decided after the minutes of an escalation step, so more people or another room were asked.";
         ApprovalEdited = "approval.edited", "Request edited",
             "A person changed a pending request. Earlier approvals of it no longer count.";
         ApprovalApproved = "approval.approved", "Approved", "The last needed person approved.";
@@ -90,6 +92,11 @@ audit_events! {
             "A node ended while the request was being sent, or failed to store the end.";
         GrantCreated = "grant.created", "Grant opened", "A grant was opened with an approval.";
         GrantRevoked = "grant.revoked", "Grant revoked", "A person ended a grant.";
+        TaskProposed = "task.proposed", "Task proposed", "An agent proposed a task.";
+        TaskApproved = "task.approved", "Task approved", "A person approved a task, whole or in part.";
+        TaskDenied = "task.denied", "Task denied", "A person denied a task.";
+        TaskWithdrawn = "task.withdrawn", "Task withdrawn", "The agent withdrew a proposed task.";
+        TaskStopped = "task.stopped", "Task stopped", "A person stopped a task.";
         PasskeyRefused = "passkey.refused", "Passkey refused", "A passkey ceremony failed a check.";
         ChatStrangerRefused = "chat.stranger_refused" was "chat.stranger", "Chat account refused",
             "A chat account that no one linked tried to decide.";
@@ -141,6 +148,8 @@ audit_events! {
         UserPasswordSet = "user.password_set", "Password set", "A password was set.";
         UserPasswordRefused = "user.password_refused", "Password not changed",
             "A change of a password was refused.";
+        UserQuietHoursChanged = "user.quiet_hours_changed", "Quiet hours changed",
+            "A person set or removed their quiet hours.";
         PasskeyAdded = "passkey.added", "Passkey added", "A passkey was added.";
         PasskeyRenamed = "passkey.renamed", "Passkey renamed", "A passkey was renamed.";
         PasskeyRemoved = "passkey.removed", "Passkey removed", "A passkey was removed.";

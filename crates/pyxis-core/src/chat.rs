@@ -76,6 +76,20 @@ impl ChatPlatform {
         message_max: 2600,
     });
 
+    /// Discord, through an application with a bot.
+    pub const DISCORD: Self = Self(&ChatPlatformSpec {
+        name: "discord",
+        channel: "discord",
+        room_field: "discord_channel",
+        label: "Discord",
+        room_noun: "channel",
+        private_chats: true,
+        decides: true,
+        edits: true,
+        // Escaped text is up to twice as long, and Discord refuses more than 6,000 characters in all embeds.
+        message_max: 2600,
+    });
+
     /// E-mail, through an SMTP server.
     pub const EMAIL: Self = Self(&ChatPlatformSpec {
         name: "email",
@@ -129,8 +143,16 @@ impl ChatPlatform {
     });
 
     /// Every platform, in the order of pages and documents.
-    pub const ALL: &'static [Self] =
-        &[Self::TELEGRAM, Self::MATRIX, Self::SLACK, Self::EMAIL, Self::NTFY, Self::TEAMS, Self::CARD];
+    pub const ALL: &'static [Self] = &[
+        Self::TELEGRAM,
+        Self::MATRIX,
+        Self::SLACK,
+        Self::DISCORD,
+        Self::EMAIL,
+        Self::NTFY,
+        Self::TEAMS,
+        Self::CARD,
+    ];
 
     /// A platform outside of [`Self::ALL`], for tests of code that works with any. It cannot be stored.
     pub const fn unlisted(spec: &'static ChatPlatformSpec) -> Self {

@@ -100,6 +100,10 @@ ordered_id!(
     GrantId
 );
 ordered_id!(
+    /// A task.
+    TaskId
+);
+ordered_id!(
     /// A sign-in session or token.
     SessionId
 );
@@ -188,6 +192,18 @@ impl TxnId {
     /// A new identifier, UUID version 4.
     pub fn new(entropy: &dyn Entropy) -> Self {
         Self(uuid::Builder::from_random_bytes(bytes::<16>(entropy)).into_uuid())
+    }
+}
+
+impl TaskId {
+    /// The id of a task among those of transactions, where either can be the subject of a notification.
+    pub const fn as_subject(self) -> TxnId {
+        TxnId(self.0)
+    }
+
+    /// The task of an id that is not one of a transaction.
+    pub const fn from_subject(subject: TxnId) -> Self {
+        Self(subject.0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Decisions without I/O.
 //!
 //! Everything here is a value or a pure function: identifiers, time, randomness and secrets as types, and
-//! canonical targets. So are patterns, policies and grants; the approval state machine. Nothing here reads a
+//! canonical targets. So are patterns, policies, grants and tasks; the approval state machine. Nothing here reads a
 //! clock, an environment variable or a socket, so every rule can be tested by calling it.
 
 pub mod actor;
@@ -38,12 +38,14 @@ pub mod policy;
 pub mod presets;
 pub mod preview;
 pub mod proof;
+pub mod quiet_hours;
 pub mod redirect_uri;
 pub mod score;
 pub mod secret;
 pub mod stamp;
 pub mod sui;
 pub mod target;
+pub mod task;
 pub mod webhook;
 pub mod window;
 

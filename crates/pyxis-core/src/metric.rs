@@ -198,6 +198,11 @@ metrics! {
             "Requests that people decided.";
         APPROVALS_EXPIRED = "pyxis_approvals_expired_total", Counter, Count, [],
             "Requests that no one decided in time.";
+        ESCALATIONS = "pyxis_escalations_total", Counter, Count, ["channel": CHANNELS],
+            "Escalation steps that asked on a channel because no one had decided.";
+        TASKS = "pyxis_tasks_total", Counter, Count,
+            ["outcome": Words(&["proposed", "approved", "denied", "withdrawn", "stopped"])],
+            "Tasks that agents proposed or withdrew, and that people approved, denied or stopped.";
         OUTCOME_UNKNOWN = "pyxis_outcome_unknown_total", Counter, Count, [],
             "Requests that were sent, or may have been, and whose outcome is unknown. Someone must look at the upstream.";
     }

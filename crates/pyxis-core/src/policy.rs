@@ -3,6 +3,7 @@
 mod compiled;
 pub mod content;
 mod document;
+mod escalation;
 mod limits;
 mod lint;
 mod method;
@@ -11,8 +12,13 @@ mod pattern_lists;
 mod tightening;
 
 pub use compiled::CompiledPolicy;
-pub use content::{ContentRule, Finding, RequestContent, may_have_parameters, query_may_name_method};
+pub use content::{
+    ContentCondition, ContentRule, ContentRuleError, Finding, RequestContent, may_have_parameters,
+    query_may_name_method,
+};
 pub use document::{Policy, PolicyError};
+pub use escalation::{EscalationStep, EscalationTarget};
+pub use limits::MAX_TIMEOUT_SECS;
 pub use lint::{IdleRule, idle_rules};
 pub use method::Method;
 pub use operations::Operations;
@@ -69,6 +75,8 @@ pub enum Rule {
     Content,
     /// A grant replaced the approval.
     Grant,
+    /// A task replaced the approval.
+    Task,
     /// The permission of a tool of an MCP server.
     Tool,
     /// The definition of a tool of an MCP server changed since a person allowed it.
@@ -92,6 +100,7 @@ impl Rule {
         Self::Deny,
         Self::Content,
         Self::Grant,
+        Self::Task,
         Self::Tool,
         Self::ToolChanged,
         Self::Target,
@@ -111,6 +120,7 @@ impl Rule {
             Self::Deny => "deny",
             Self::Content => "content",
             Self::Grant => "grant",
+            Self::Task => "task",
             Self::Tool => "tool",
             Self::ToolChanged => "tool_changed",
             Self::Target => "target",
@@ -135,6 +145,7 @@ impl Rule {
             Self::Deny => "deny_methods or deny_urls denies the request",
             Self::Content => "the content of the request needs approval or is denied",
             Self::Grant => "an open grant covers this request",
+            Self::Task => "a task that a person approved covers this request",
             Self::Tool => "the permission of the MCP server's tool decides",
             Self::ToolChanged => {
                 "the tool's definition changed since a person allowed it, so approval is required"
@@ -188,6 +199,12 @@ pub fn evaluate<'a>(
     }
 }
 
+/// True if `pattern`, as an entry of `auto_approve_urls`, would allow requests to this target.
+pub fn permits(pattern: &str, target: &Target) -> bool {
+    let path = pattern_lists::Path::new(target.path().as_bytes());
+    pattern_lists::PermitList::compile(&[pattern.to_owned()]).permits(target, &path).is_some()
+}
+
 /// True if the content of a request must be read before it is sent, given the decision by its URL.
 pub fn content_concerns(
     policy: Option<&CompiledPolicy>,
@@ -211,6 +228,22 @@ pub fn evaluate_content<'p>(
     let verdict = |method| verdict_of(policy, decision, target, method);
     let by_method = content::method_finding(verdict, method, content);
     [by_rules, by_method].into_iter().flatten().min_by_key(|finding| content::leniency(finding.verdict))
+}
+
+/// True if the content of a request is what a person approved in a task: each condition holds. Apart from
+/// the fields that they bound, nothing in it needs approval or is denied. Content that names another method always
+/// needs approval.
+pub fn content_is_approved(
+    policy: Option<&CompiledPolicy>,
+    decision: &Decision<'_>,
+    method: Method,
+    target: &Target,
+    (content, approved): (&RequestContent<'_>, &[ContentCondition]),
+) -> bool {
+    let verdict = |method| verdict_of(policy, decision, target, method);
+    content::all_hold(approved, content)
+        && rules(policy).pass_apart_from(decision, method, target, (content, approved))
+        && content::method_finding(verdict, method, content).is_none()
 }
 
 /// True if the body of a request may name another method, and not every method passes to this URL

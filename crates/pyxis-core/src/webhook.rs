@@ -1,5 +1,7 @@
 //! Webhooks (`docs/reference/webhooks.md`): payloads, signatures and retries.
 
+mod task_event;
+
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -13,6 +15,8 @@ use crate::decimal::Decimal;
 use crate::hex;
 use crate::id::{ScoreReviewId, ScorerId, TxnId};
 use crate::secret::SecretString;
+
+pub use task_event::{TaskEvent, TaskEventAction, TaskOutcome};
 
 wire_enum!(
     /// An event that an endpoint can subscribe to.
@@ -29,6 +33,10 @@ wire_enum!(
         ReviewRequested = "review.requested",
         /// A manager decided a review.
         ReviewDecided = "review.decided",
+        /// An agent proposed a task.
+        TaskProposed = "task.proposed",
+        /// A person approved or denied a task.
+        TaskDecided = "task.decided",
     }
 );
 

@@ -12,20 +12,23 @@ function announce(text) {
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
 
-for (const time of document.querySelectorAll("time[datetime]")) {
-  const at = new Date(time.dateTime);
-  if (!Number.isNaN(at.getTime())) time.title = local.format(at);
+/** Writes the moments of the page, and those of parts that a script has added. */
+function tellTimes() {
+  for (const time of document.querySelectorAll("time[datetime]:not([data-told-time])")) {
+    time.dataset.toldTime = "";
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.getTime())) time.title = local.format(at);
+  }
+  for (const place of document.querySelectorAll("[data-clock]")) {
+    place.textContent = `at ${clock.format(new Date(place.dataset.clock))}`;
+  }
+  for (const place of document.querySelectorAll("[data-until]")) {
+    place.textContent = clock.format(new Date(place.dataset.until));
+  }
 }
-for (const place of document.querySelectorAll("[data-clock]")) {
-  place.textContent = `at ${clock.format(new Date(place.dataset.clock))}`;
-}
-for (const place of document.querySelectorAll("[data-until]")) {
-  place.textContent = clock.format(new Date(place.dataset.until));
-}
+tellTimes();
 
 // Countdowns. The absolute time stands beside them and stays.
-const countdowns = [...document.querySelectorAll("[data-countdown]")];
-
 function remaining(milliseconds) {
   const seconds = Math.ceil(milliseconds / SECOND);
   if (seconds <= 0) return "expired, ";
@@ -36,18 +39,29 @@ function remaining(milliseconds) {
   return `in ${seconds} s, `;
 }
 
+/** The same in a narrow column: minutes and seconds. */
+function left(milliseconds) {
+  const seconds = Math.ceil(milliseconds / SECOND);
+  if (seconds <= 0) return "expired";
+  if (seconds >= 86_400) return `${Math.floor(seconds / 86_400)} d`;
+  if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
 function tick() {
   const now = Date.now();
-  for (const place of countdowns) {
-    const left = Date.parse(place.dataset.countdown) - now;
-    place.textContent = remaining(left);
-    place.classList.toggle("urgent", left < 300 * SECOND);
+  for (const place of document.querySelectorAll("[data-countdown], [data-left]")) {
+    const time = Date.parse(place.dataset.countdown ?? place.dataset.left) - now;
+    place.textContent = place.dataset.left ? left(time) : remaining(time);
+    place.classList.toggle("urgent", time < 300 * SECOND);
   }
 }
-if (countdowns.length > 0) {
+tick();
+setInterval(tick, SECOND);
+document.addEventListener("px:added", () => {
+  tellTimes();
   tick();
-  setInterval(tick, SECOND);
-}
+});
 
 // Copy buttons appear only where copying can work.
 if (navigator.clipboard) {
@@ -109,26 +123,30 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Requests: j and k move, a goes to Approve (Enter confirms) or to the page that has it, d opens Deny.
-const requests = [...document.querySelectorAll("[data-request]")];
+// Requests: j and k move, Enter opens, a goes to Approve (Enter confirms) or to the page that has it, d opens Deny.
+const requests = () => [...document.querySelectorAll("[data-request]")];
 
-function current() {
-  return requests.find((request) => request.contains(document.activeElement)) ?? (requests.length === 1 ? requests[0] : undefined);
+function current(all) {
+  return all.find((request) => request.contains(document.activeElement)) ?? (all.length === 1 ? all[0] : undefined);
 }
 
 function move(step) {
-  const at = requests.indexOf(current());
-  const next = requests[Math.min(Math.max(at + step, 0), requests.length - 1)];
+  const all = requests();
+  const at = all.indexOf(current(all));
+  const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
   closePanels();
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }
 
 function decide(selector, words) {
-  const request = current() ?? requests[0];
+  const all = requests();
+  const request = current(all) ?? all[0];
   const control = request?.querySelector(selector);
   if (!control) return;
   closePanels();
+  const row = request.querySelector("[data-row]");
+  if (row) row.open = true;
   if (control.matches("a")) {
     control.click();
     return;
@@ -143,6 +161,12 @@ function decide(selector, words) {
 }
 
 document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !event.target.matches?.("[data-request]")) return;
+  const row = event.target.querySelector("[data-row]");
+  if (row) row.open = !row.open;
+});
+
+document.addEventListener("keydown", (event) => {
   if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
   const action = {
     j: () => move(1),
@@ -150,7 +174,7 @@ document.addEventListener("keydown", (event) => {
     a: () => decide("[data-approve], [data-read]", "Press Enter to approve"),
     d: () => decide("[data-deny]", "Deny"),
   }[event.key];
-  if (!action || requests.length === 0) return;
+  if (!action || requests().length === 0) return;
   event.preventDefault();
   action();
 });

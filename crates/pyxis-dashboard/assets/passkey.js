@@ -60,22 +60,28 @@ async function run(form, button) {
   form.submit();
 }
 
-for (const form of document.querySelectorAll("form[data-ceremony]")) {
-  form.addEventListener("submit", async (event) => {
-    if (!isNeeded(form, event.submitter)) return;
-    event.preventDefault();
-    if (busy.has(form)) return;
-    busy.add(form);
-    try {
-      await run(form, event.submitter);
-    } catch (error) {
-      note(form, words(error));
-      busy.delete(form);
-      // It may be sent again, perhaps without a passkey.
-      delete form.dataset.sent;
-    }
-  });
-  if (!form.dataset.ceremonyWhen && !globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.dataset.ceremony === undefined || !isNeeded(form, event.submitter)) return;
+  event.preventDefault();
+  if (busy.has(form)) return;
+  busy.add(form);
+  try {
+    await run(form, event.submitter);
+  } catch (error) {
+    note(form, words(error));
+    busy.delete(form);
+    // It may be sent again, perhaps without a passkey.
+    delete form.dataset.sent;
+  }
+});
+
+/** Says on each form that it cannot work, if so. A script may add forms. */
+function check() {
+  if (globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) return;
+  for (const form of document.querySelectorAll("form[data-ceremony]:not([data-ceremony-when])")) {
     note(form, "This browser does not support passkeys. Use another browser.");
   }
 }
+document.addEventListener("px:added", check);
+check();

@@ -1,31 +1,34 @@
 // Selecting several requests of the inbox: x or Space toggles the focused one, Shift-click a range. Only
 // requests on this page can be selected, and there is no button that selects them all.
 
-const boxes = [...document.querySelectorAll("[data-select]")];
+const boxes = () => [...document.querySelectorAll("[data-select]")];
 const count = document.querySelector("[data-selected]");
-let last = -1;
+let last;
 
 function show() {
-  const selected = boxes.filter((box) => box.checked).length;
+  const selected = boxes().filter((box) => box.checked).length;
   if (count) count.textContent = `${selected} selected`;
 }
 
 function toggle(box) {
   box.checked = !box.checked;
-  last = boxes.indexOf(box);
+  last = box;
   show();
 }
 
-for (const [place, box] of boxes.entries()) {
-  box.addEventListener("click", (event) => {
-    if (event.shiftKey && last >= 0) {
-      const [from, to] = [Math.min(last, place), Math.max(last, place)];
-      for (const other of boxes.slice(from, to + 1)) other.checked = box.checked;
-    }
-    last = place;
-    show();
-  });
-}
+document.addEventListener("click", (event) => {
+  const box = event.target;
+  if (!box.matches?.("[data-select]")) return;
+  const all = boxes();
+  const place = all.indexOf(box);
+  const start = all.indexOf(last);
+  if (event.shiftKey && start >= 0) {
+    const [from, to] = [Math.min(start, place), Math.max(start, place)];
+    for (const other of all.slice(from, to + 1)) other.checked = box.checked;
+  }
+  last = box;
+  show();
+});
 
 /** The checkbox of the request that has the focus, or that contains what has it. */
 function current(target) {
@@ -41,11 +44,12 @@ document.addEventListener("keydown", (event) => {
   // Space presses what has the focus, unless that is the request itself.
   const wanted = (event.key === "x" && !types) || (event.key === " " && target.matches?.("[data-request]"));
   const box = wanted ? current(target) : undefined;
-  if (!box) return;
+  if (!box || box.disabled) return;
   event.preventDefault();
   toggle(box);
 });
 
-// Going back brings the selection back.
+// Requests come and go, and going back brings the selection back.
+document.addEventListener("px:added", show);
 addEventListener("pageshow", show);
 show();

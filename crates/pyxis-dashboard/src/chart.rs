@@ -6,6 +6,8 @@ pub mod histogram;
 pub mod meter;
 pub mod spark;
 
+use crate::text;
+
 /// One kind of bar segment. `class` is `chart-1` to `chart-4` in the stylesheet.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -57,8 +59,8 @@ pub struct ChartBar {
 pub struct Gridline {
     /// Height of the line.
     pub y: f64,
-    /// The number.
-    pub label: u64,
+    /// The number, short enough for the space left of the bars: `40`, `2.5k`.
+    pub label: String,
 }
 
 /// Stacked bars over time, ready for `chart.html`.
@@ -134,7 +136,7 @@ impl StackedBars {
 fn gridlines(top: u64) -> Vec<Gridline> {
     [0, top / 2, top]
         .into_iter()
-        .map(|label| Gridline { y: round(BOTTOM - scaled(label, top)), label })
+        .map(|label| Gridline { y: round(BOTTOM - scaled(label, top)), label: text::short_count(label) })
         .collect()
 }
 
@@ -242,10 +244,21 @@ mod tests {
     }
 
     #[test]
+    fn numbers_beside_the_gridlines_fit_into_their_space() {
+        for busiest in [0, 7, 95, 4_999, 250_000, 3_000_000, 1_999_999_999, 7_000_000_000_000] {
+            for line in gridlines(axis_top(busiest)) {
+                // A character of the 10 px monospaced font is 6.02 wide, and the text ends at 28.
+                let width = as_float(line.label.len() as u64) * 6.02;
+                assert!(width <= 28.0, "{} of {busiest}", line.label);
+            }
+        }
+    }
+
+    #[test]
     fn a_chart_without_numbers_is_empty_and_keeps_its_gridlines() {
         let chart = chart(&[]);
         assert!(chart.is_empty());
-        assert_eq!(chart.gridlines.iter().map(|g| g.label).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(chart.gridlines.iter().map(|g| g.label.as_str()).collect::<Vec<_>>(), ["0", "1", "2"]);
         assert_eq!(chart.first_label(), "");
     }
 }

@@ -1,4 +1,5 @@
-//! `/app/events`: the number of pending requests as server-sent events. `?txn=` adds the state of that transaction.
+//! `/app/events`: the number of pending requests as server-sent events. `?txn=` adds the state of that transaction, and
+//! `?task=` that of a task.
 //!
 //! The store's events are only hints; the number is always read again. Each message first checks the session again, so
 //! a stream never outlives it by more than a heartbeat.
@@ -10,9 +11,10 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
 use http::HeaderMap;
-use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::id::{TaskId, TxnId, WorkspaceId};
 use pyxis_gateway::admin::{rights, sessions};
 use pyxis_gateway::approvals::view;
+use pyxis_gateway::tasks::view as task_view;
 use pyxis_store::StoreEvent as News;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,7 +23,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::cookies::Cookie;
 use crate::form::Page;
-use crate::pages::inbox;
+use crate::pages::{inbox, tasks};
 use crate::session::SignedIn;
 use crate::streams::SseGuard;
 use crate::{Error, State};
@@ -32,17 +34,32 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 pub(crate) struct ApprovalEvent {
     #[serde(default)]
     txn: String,
+    #[serde(default)]
+    task: String,
+}
+
+/// Item that the page shows.
+#[derive(Clone, Copy)]
+enum Subject {
+    Inbox,
+    Transaction(TxnId),
+    Task(TaskId),
 }
 
 pub(crate) async fn stream(
-    Page { state, who, query: ApprovalEvent { txn } }: Page<SignedIn, ApprovalEvent>,
+    Page { state, who, query: ApprovalEvent { txn, task } }: Page<SignedIn, ApprovalEvent>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
-    let about = if txn.is_empty() { None } else { Some(inbox::txn(&txn)?) };
-    if let Some(txn) = about {
+    let about = if !txn.is_empty() {
+        let txn = inbox::txn(&txn)?;
         let row = view::row(&state.gateway, who.person.workspace(), txn).await?;
         who.require_approve(row.credential_id)?;
-    }
+        Subject::Transaction(txn)
+    } else if !task.is_empty() {
+        Subject::Task(tasks::load(&state, &who, &task).await?.row.id)
+    } else {
+        Subject::Inbox
+    };
     let open = state.streams.open(who.person.user.id).ok_or(Error::TooManyStreams)?;
     let token = state.cookies.read(&headers, Cookie::Session).unwrap_or_default().to_owned();
     let mut beat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
@@ -64,8 +81,7 @@ pub(crate) async fn stream(
 struct Watcher {
     state: State,
     workspace: WorkspaceId,
-    /// The transaction that the page shows.
-    about: Option<TxnId>,
+    about: Subject,
     token: pyxis_core::secret::SecretString,
     news: broadcast::Receiver<News>,
     stopping: watch::Receiver<bool>,
@@ -86,6 +102,8 @@ fn messages(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
 #[derive(Clone, PartialEq, Eq, Serialize)]
 struct LastSeen {
     pending: u64,
+    /// Number of tasks that the person may decide.
+    tasks: i64,
     /// See [`view::version_tag`].
     #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<String>,
@@ -136,10 +154,14 @@ impl Watcher {
                     Ok(News::Approval { workspace, .. }) if workspace == self.workspace => {
                         return Some(self.drain());
                     }
+                    // A use of a task changes only its own page.
+                    Ok(News::Task { workspace, .. }) if workspace == self.workspace => {
+                        return Some(Wake::Perhaps);
+                    }
                     Ok(News::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
                         return Some(Wake::Perhaps);
                     }
-                    Ok(News::Approval { .. } | News::Configuration) => {}
+                    Ok(News::Approval { .. } | News::Task { .. } | News::Configuration) => {}
                     Err(broadcast::error::RecvError::Closed) => return None,
                 }
             }
@@ -158,10 +180,17 @@ impl Watcher {
         let person = sessions::find(&gateway.store, self.token.expose(), gateway.now()).await.ok()?;
         let among = rights::load(&gateway.store, &person.user).await.ok()?.approvable();
         let mark = match self.about {
-            Some(txn) => Some(view::version_tag(gateway, self.workspace, txn).await.ok()?),
-            None => None,
+            Subject::Transaction(txn) => Some(view::version_tag(gateway, self.workspace, txn).await.ok()?),
+            Subject::Task(id) => {
+                let task = task_view::load(&gateway.store, self.workspace, id, gateway.now()).await.ok()?;
+                Some(tasks::change_mark(&task))
+            }
+            Subject::Inbox => None,
         };
-        Some(LastSeen { pending: view::pending(gateway, self.workspace, among.as_deref()).await.ok()?, mark })
+        let (store, among) = (&gateway.store, among.as_deref());
+        let waiting = task_view::count_proposed(store, self.workspace, among, gateway.now()).await.ok()?;
+        let pending = view::pending(gateway, self.workspace, among).await.ok()?;
+        Some(LastSeen { pending, tasks: waiting, mark })
     }
 }
 

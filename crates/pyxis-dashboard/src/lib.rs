@@ -21,6 +21,7 @@ mod headers;
 mod health;
 mod notice;
 mod pages;
+mod recent;
 mod router;
 mod session;
 mod streams;
@@ -49,6 +50,7 @@ pub struct Inner {
     verify: OnceLock<verify::State>,
     cookies: cookies::Cookies,
     health: health::AuditCheck,
+    recent: recent::RecentDecisions,
     streams: streams::SseLimiter,
     stopping: watch::Receiver<bool>,
 }
@@ -68,6 +70,7 @@ impl State {
             verify: OnceLock::new(),
             cookies,
             health: health::AuditCheck::default(),
+            recent: recent::RecentDecisions::default(),
             streams: streams::SseLimiter::default(),
             stopping,
         }))

@@ -53,6 +53,10 @@ notices! {
     ApprovedEdited = "approved-edited", true, "Approved as edited. The edited request is being sent.";
     RequestChanged = "request-changed", false,
         "Someone edited this request after you had opened it. Nothing was decided. Read it again, then decide.";
+    TaskApproved = "task-approved", true, "Task approved. Its requests are sent without approval until it ends.";
+    TaskDenied = "task-denied", true, "Task denied. Nothing was sent.";
+    TaskStopped = "task-stopped", true, "Task stopped. Its requests need approval again.";
+    TaskOver = "task-over", false, "Nothing was changed: the task is decided or has ended. The current state is shown.";
     NothingSelected = "none-selected", false, "Nothing was decided. Select at least one request first.";
     NotEligible = "not-eligible", false, "You cannot decide this request. Nothing was changed.";
     PasskeyNeeded = "passkey", false, "This request needs a passkey. Nothing was changed.";

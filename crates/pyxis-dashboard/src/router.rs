@@ -6,10 +6,10 @@ use axum::routing::{get, post};
 
 use crate::pages::{
     account, agent_connect, agents, api_keys, audit, batch, brand, catalogue, connect, connector,
-    credential_import, credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models,
-    notifications, passkey_sign_in, password, people, policies, population, publishable_keys, receipts,
-    reviews, score_jobs, scorers, self_check, settings, sign_in, staged, usage, verification,
-    voting_strategy, webhooks,
+    credential_import, credentials, decisions, explorer, history, home, inbox, issuers, mcp_tools, models,
+    notifications, passkey_sign_in, password, people, policies, population, publishable_keys, quiet_hours,
+    receipts, reviews, score_jobs, scorers, self_check, settings, sign_in, staged, tasks, usage,
+    verification, voting_strategy, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -17,7 +17,7 @@ use crate::{Error, State, assets, events, form, headers, notice};
 pub fn router(state: State) -> Router {
     let scoring = if state.scoring.is_some() { scoring() } else { Router::new() };
     Router::new()
-        .route("/", get(async || notice::see_other("/app/inbox")))
+        .route("/", get(async || notice::see_other("/app")))
         .route(assets::ROUTE, get(async |Path(file): Path<String>| assets::serve(&file)))
         .merge(doors())
         .merge(approvals())
@@ -25,7 +25,8 @@ pub fn router(state: State) -> Router {
         .merge(record())
         .merge(delivery())
         .merge(scoring)
-        .route("/app", get(async || notice::see_other("/app/inbox")))
+        .route("/app", get(home::page))
+        .route("/app/setup/skip", post(home::skip))
         .route("/app/{*rest}", get(async || Error::NotFound))
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(form::MAX_FORM))
@@ -55,6 +56,11 @@ fn approvals() -> Router<State> {
         .route("/app/approvals/{txn_id}/approve", post(decisions::approve))
         .route("/app/approvals/{txn_id}/begin", post(decisions::begin))
         .route("/app/approvals/{txn_id}/deny", post(decisions::deny))
+        .route("/app/tasks", get(tasks::list))
+        .route("/app/tasks/{id}", get(tasks::show))
+        .route("/app/tasks/{id}/approve", post(tasks::approve))
+        .route("/app/tasks/{id}/deny", post(tasks::deny))
+        .route("/app/tasks/{id}/stop", post(tasks::stop))
         .route("/app/policies", get(policies::list))
         .route("/app/policies/{credential}", get(policies::edit).post(policies::save))
         .route("/app/policies/{credential}/explain", post(policies::explain))
@@ -106,6 +112,8 @@ fn access() -> Router<State> {
         .route("/app/people/{id}/role", post(people::role))
         .route("/app/account", get(account::page))
         .route("/app/account/password", post(password::change))
+        .route("/app/account/quiet-hours", post(quiet_hours::set))
+        .route("/app/account/quiet-hours/remove", post(quiet_hours::remove))
         .route("/app/account/passkeys", post(account::add_passkey))
         .route("/app/account/passkeys/begin", post(account::begin_passkey))
         .route("/app/account/passkeys/{id}/rename", post(account::rename_passkey))

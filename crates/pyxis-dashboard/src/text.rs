@@ -14,19 +14,50 @@ pub struct Escape;
 
 impl askama::filters::Escaper for Escape {
     fn write_escaped_str<W: Write>(&self, mut dest: W, string: &str) -> fmt::Result {
-        reveal(&mut dest, string, |dest, c| match c {
-            '<' => dest.write_str("&lt;"),
-            '>' => dest.write_str("&gt;"),
-            '&' => dest.write_str("&amp;"),
-            '"' => dest.write_str("&quot;"),
-            '\'' => dest.write_str("&#39;"),
-            _ => dest.write_char(c),
+        reveal(&mut dest, string, write_escaped)
+    }
+}
+
+fn write_escaped<W: Write>(dest: &mut W, c: char) -> fmt::Result {
+    match c {
+        '<' => dest.write_str("&lt;"),
+        '>' => dest.write_str("&gt;"),
+        '&' => dest.write_str("&amp;"),
+        '"' => dest.write_str("&quot;"),
+        '\'' => dest.write_str("&#39;"),
+        _ => dest.write_char(c),
+    }
+}
+
+/// HTML of a URL or host that breaks after `/`, `.`, `-`, `?` and `&` instead of inside words. Already escaped: use
+/// `|safe` in templates.
+#[derive(Clone, Copy, Debug)]
+pub struct Breakable<'a>(&'a str);
+
+/// The text with places where a line may break.
+pub const fn breakable(text: &str) -> Breakable<'_> {
+    Breakable(text)
+}
+
+impl fmt::Display for Breakable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut after_separator = false;
+        reveal(f, self.0, |f, c| {
+            if after_separator && c.is_alphanumeric() {
+                f.write_str("<wbr>")?;
+            }
+            after_separator = matches!(c, '/' | '.' | '-' | '?' | '&');
+            write_escaped(f, c)
         })
     }
 }
 
 /// Writes `text` with its hidden characters spelled out and every other one through `plain`.
-fn reveal<W: Write>(dest: &mut W, text: &str, plain: impl Fn(&mut W, char) -> fmt::Result) -> fmt::Result {
+fn reveal<W: Write>(
+    dest: &mut W,
+    text: &str,
+    mut plain: impl FnMut(&mut W, char) -> fmt::Result,
+) -> fmt::Result {
     let mut before = None;
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -166,6 +197,25 @@ pub fn count_noun(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// Count in at most four characters, rounded down: `950`, `2.5k`, `40k`, `1M`.
+pub fn short_count(count: u64) -> String {
+    const UNITS: [(u64, &str); 6] = [
+        (1_000_000_000_000_000_000, "E"),
+        (1_000_000_000_000_000, "P"),
+        (1_000_000_000_000, "T"),
+        (1_000_000_000, "G"),
+        (1_000_000, "M"),
+        (1_000, "k"),
+    ];
+    let Some((unit, letter)) = UNITS.into_iter().find(|(unit, _)| count >= *unit) else {
+        return count.to_string();
+    };
+    match (count / unit, count % unit / (unit / 10)) {
+        (whole @ 1..=9, tenth @ 1..) => format!("{whole}.{tenth}{letter}"),
+        (whole, _) => format!("{whole}{letter}"),
+    }
+}
+
 /// A weight or score without zeros at its end: `16.021`, `20`.
 pub fn plain(number: Decimal) -> String {
     number.to_string().trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -229,6 +279,31 @@ mod tests {
         let mut out = String::new();
         Escape.write_escaped_str(&mut out, text).expect("a String takes everything");
         out
+    }
+
+    #[test]
+    fn a_url_breaks_between_its_parts_and_stays_escaped() {
+        let html = |text: &str| breakable(text).to_string();
+        assert_eq!(html("api.github.com/a?b=1&c"), "api.<wbr>github.<wbr>com/<wbr>a?<wbr>b=1&amp;<wbr>c");
+        assert_eq!(html("/v1/<b>/../x-y"), "/<wbr>v1/&lt;b&gt;/../<wbr>x-<wbr>y");
+        assert_eq!(html("a\u{202e}.b."), "a\u{27e8}U+202E\u{27e9}.<wbr>b.");
+    }
+
+    #[test]
+    fn a_short_count_has_four_characters_at_most() {
+        let cases = [
+            (0, "0"),
+            (950, "950"),
+            (1_000, "1k"),
+            (2_500, "2.5k"),
+            (40_000, "40k"),
+            (250_000, "250k"),
+            (1_999_999, "1.9M"),
+            (u64::MAX, "18E"),
+        ];
+        for (count, short) in cases {
+            assert_eq!(short_count(count), short);
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod credentials;
 pub mod edit;
 pub mod error;
 pub mod explorer;
+pub mod home;
 pub mod mcp_tools;
 pub mod models;
 pub mod notifications;
@@ -34,6 +35,7 @@ pub mod self_check;
 pub mod settings;
 pub mod sign_in;
 pub mod staged;
+pub mod tasks;
 pub mod usage;
 pub mod verification;
 pub mod voting_strategy;
@@ -79,6 +81,8 @@ pub struct Flash {
 /// The entry of the navigation that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
+    /// Overview.
+    Home,
     /// Pending requests.
     Inbox,
     /// Policies and grants.

@@ -18,6 +18,8 @@ pub mod passkeys;
 pub mod people;
 pub mod policies;
 pub mod push;
+pub mod quiet_hours;
+pub mod readiness;
 pub mod rights;
 pub mod satisfiability;
 pub mod sessions;

@@ -4,6 +4,7 @@
 //! any node may do any step, and a restart loses nothing.
 
 pub mod agent_response;
+pub mod announced;
 pub mod approver;
 pub mod batch;
 mod batch_assertion;
@@ -18,6 +19,8 @@ pub mod edited;
 pub(crate) mod execute;
 pub(crate) mod expire;
 mod failure;
+pub mod inbox;
+pub mod outcome;
 pub(crate) mod pause;
 pub mod view;
 pub mod viewer_status;

@@ -10,11 +10,14 @@
 mod approval_message;
 pub mod card;
 mod digest;
+pub mod discord;
 pub mod email;
 mod endpoints;
 pub mod examination;
+mod first_room;
 mod flat;
 mod identity;
+mod inbound;
 mod link_card;
 pub mod matrix;
 pub(crate) mod moves;
@@ -24,6 +27,7 @@ mod payload;
 pub mod platform;
 mod reader;
 mod request_facts;
+mod sections;
 pub mod settings;
 pub mod slack;
 pub mod teams;
@@ -57,6 +61,7 @@ pub static PLATFORMS: &[PlatformDescriptor] = &[
     telegram::DESCRIPTOR,
     matrix::DESCRIPTOR,
     slack::DESCRIPTOR,
+    discord::DESCRIPTOR,
     email::DESCRIPTOR,
     ntfy::DESCRIPTOR,
     teams::DESCRIPTOR,
@@ -84,7 +89,7 @@ pub(crate) fn bot(state: &State, platform: ChatPlatform) -> Option<Arc<dyn ChatB
 
 /// Descriptions of the routes that connected platforms call.
 pub(crate) fn describe_routes() -> impl Iterator<Item = UtoipaMethodRouter<State>> {
-    [routes!(telegram::webhook), routes!(slack::receive)].into_iter()
+    [routes!(telegram::webhook), routes!(slack::receive), routes!(discord::receive)].into_iter()
 }
 
 /// Routes that connected platforms call.

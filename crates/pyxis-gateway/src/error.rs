@@ -141,6 +141,12 @@ pub enum Error {
         /// Maximum pending requests.
         limit: i64,
     },
+    /// The agent has the maximum number of proposed tasks.
+    #[error("too many proposed tasks: {limit} tasks of this agent already wait for approval")]
+    TooManyTasks {
+        /// Maximum proposed tasks.
+        limit: i64,
+    },
     /// The workspace has the maximum number of pending requests, or too many bytes are kept.
     #[error("quota exceeded: {0}")]
     QuotaExceeded(NoRoom),
@@ -156,6 +162,18 @@ pub enum Error {
     /// The body ended early.
     #[error("the body ended early")]
     IncompleteBody,
+    /// A chat platform posted too large a body.
+    #[error("a post of a chat platform may have at most {max} bytes")]
+    PostTooLarge {
+        /// Maximum size, in bytes.
+        max: usize,
+    },
+    /// The body of a post of a chat platform did not arrive in time.
+    #[error("the body did not arrive within {seconds} seconds; send the request again")]
+    SlowPost {
+        /// Time for the body, in seconds.
+        seconds: u64,
+    },
     /// The upstream is unreachable; nothing was sent.
     #[error("{0}; nothing was sent")]
     Unreachable(&'static str),
@@ -408,6 +426,10 @@ impl From<&Error> for Problem {
             }
             Error::RateLimited { limit, reset } => rate_limited(*limit, *reset),
             Error::QuotaExceeded(full) => quotas::problem(*full, said()),
+            Error::TooManyTasks { limit } => Self::from_kind(kinds::TOO_MANY_PENDING, said())
+                .with_member("max_pending", *limit)
+                .with_header(RETRY_AFTER, HeaderValue::from_static("30"))
+                .with_member("agent_action", "ask your person to decide proposed tasks, or withdraw some"),
             Error::TooManyPending { limit } => {
                 Self::from_kind(kinds::TOO_MANY_PENDING, said())
                     .with_member("max_pending", *limit)
@@ -426,6 +448,8 @@ impl From<&Error> for Problem {
                 Self::from_kind(common::BUSY, said()).with_header(RETRY_AFTER, HeaderValue::from_static("5"))
             }
             Error::IncompleteBody => Self::from_kind(kinds::INCOMPLETE_BODY, said()),
+            Error::PostTooLarge { .. } => Self::from_kind(common::BODY_TOO_LARGE, said()),
+            Error::SlowPost { .. } => Self::from_kind(kinds::REQUEST_TIMEOUT, said()),
             Error::Unreachable(_) => Self::from_kind(common::UPSTREAM_ERROR, said()),
             Error::ConnectTimeout => Self::from_kind(kinds::UPSTREAM_TIMEOUT, said()),
             Error::Upstream(why) => Self::from_kind(common::UPSTREAM_ERROR, why.to_string()),

@@ -19,6 +19,7 @@ mod problems;
 pub mod receipts;
 mod requests;
 mod runtime;
+pub mod tasks;
 mod values;
 pub mod workers;
 
@@ -38,7 +39,7 @@ pub use forwarding::forward::forward;
 pub use forwarding::long_responses;
 pub use pyxis_core::actor::Actor;
 pub use requests::entry_point::EntryPoint;
-pub use runtime::mtls_clients::first_client_certificate_expiry;
+pub use runtime::mtls_clients::{expiring_client_certificates, first_client_certificate_expiry};
 pub use runtime::resolve::CredentialOptions;
 pub use runtime::secret_value::SecretValue;
 pub use runtime::state::{Parts, State};
@@ -75,6 +76,9 @@ fn describe_routes() -> DescribedRouter<State> {
         .routes_with(routes!(endpoints::post_forward), |router| router.fallback(endpoints::post_forward))
         .routes_with(routes!(endpoints::post_sign), |router| router.fallback(endpoints::post_sign))
         .routes(routes!(approvals::agent_response::poll, approvals::agent_response::withdraw))
+        .routes(routes!(tasks::agent_api::propose))
+        .routes(routes!(tasks::agent_api::show))
+        .routes(routes!(tasks::agent_api::withdraw))
         .routes(routes!(admin::api::receipts::of_agent))
         .routes(routes!(forwarding::agent_api::services))
         .routes(routes!(forwarding::agent_api::instructions))

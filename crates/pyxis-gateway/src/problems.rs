@@ -32,6 +32,10 @@ pyxis_http::problem_responses! {
     StillUnderWay = [kinds::IDEMPOTENCY_IN_PROGRESS, common::CONFLICT] with retry_after;
     /// The body is too large to be stored, which an approval and an `Idempotency-Key` need.
     PendingBodyTooLarge = [common::BODY_TOO_LARGE];
+    /// The body did not arrive within 5 seconds.
+    PostTooSlow = [kinds::REQUEST_TIMEOUT];
+    /// The body has more than 256 KiB.
+    PostTooLarge = [common::BODY_TOO_LARGE];
     /// The `Idempotency-Key` was used for another request.
     IdempotencyKeyReused = [kinds::IDEMPOTENCY_KEY_REUSED];
     /// The agent's requests of this hour are used up, or it has the maximum number of pending requests
@@ -77,6 +81,11 @@ pyxis_http::problem_responses! {
     InvitationUsed = [common::CONFLICT];
     /// A workspace needs an enabled owner.
     LastOwner = [common::CONFLICT];
+    /// The task is already decided, or no one decided it in time, or it has ended.
+    TaskOver = [common::CONFLICT];
+    /// The agent's requests of this hour are used up, or it has the maximum number of proposed tasks
+    /// (`too_many_pending`).
+    TooManyTasks = [kinds::RATE_LIMITED, kinds::TOO_MANY_PENDING] with rate_limit with retry_after;
     /// The grant has already ended: it was revoked, has expired, or was ended by a change of policy or secret.
     GrantOver = [common::CONFLICT];
     /// A workspace can have at most 50 endpoints.

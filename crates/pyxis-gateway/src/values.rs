@@ -22,6 +22,7 @@ pyxis_http::value_schemas! {
     pub(crate) ToolModeName = text_enum(ToolMode::ALL.iter().map(|mode| mode.as_str()));
     /// `active`: signs. `retired`: no longer signs, and stays published. `withdrawn`: compromised, and not published.
     pub(crate) ReceiptKeyStatus = text_enum(["active", "retired", "withdrawn"]);
+    pub(crate) AnnouncementKind = text_enum(["room", "people"]);
     pub(crate) VoteVerdict = text_enum(["approve", "deny"]);
     pub(crate) BodyEncoding = text_enum(["utf-8", "base64"]);
     pub(crate) DeliveryState = text_enum(DeliveryStatus::ALL.iter().map(|status| status.as_str()));

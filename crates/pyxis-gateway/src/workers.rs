@@ -14,8 +14,8 @@ use pyxis_store::audit::HeadMatch;
 use pyxis_store::nodes::DEAD_AFTER;
 use pyxis_store::{
     StoreEvent, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
-    kept_responses, limits, long_work, promotions, sessions, sign_in_links, staged_policies, undelivered,
-    usage, widget_sessions,
+    kept_responses, limits, long_work, promotions, sessions, sign_in_links, staged_policies, tasks,
+    undelivered, usage, widget_sessions,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -23,6 +23,7 @@ use tracing::Instrument;
 
 use crate::approvals::{execute, expire};
 use crate::error::Result;
+use crate::notifications::announce::escalation;
 use crate::notifications::push;
 use crate::notifications::webhooks::endpoint_queues;
 use crate::runtime::state::State;
@@ -31,6 +32,8 @@ use crate::{channels, dead_nodes};
 
 pub use crate::runtime::work::Stop;
 
+/// Time for which a task is kept after its end, so that people can look back.
+const TASK_HISTORY: Duration = Duration::from_hours(30 * 24);
 /// Heartbeat interval.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Maximum sleep of the expiry loop, in case another process stored something.
@@ -117,6 +120,7 @@ async fn wake_waiters(state: State, mut stop: Stop) {
                 state.waiters.wake(txn);
                 state.work.wake_notifiers();
             }
+            Ok(StoreEvent::Task { task, .. }) => state.waiters.wake(task),
             Ok(StoreEvent::Configuration) => {}
             Ok(StoreEvent::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
                 state.waiters.wake_all();
@@ -185,10 +189,14 @@ pub async fn send_all(state: &State) -> Result<()> {
 
 async fn expire_on_time(state: State, mut stop: Stop) {
     loop {
-        let nap = match caught("expiry", expire_tick(&state)).await {
+        let ticked = async {
+            let next = [expire_tick(&state).await?, escalate_tick(&state).await?];
+            Ok::<_, crate::error::Error>(next.into_iter().flatten().min())
+        };
+        let nap = match caught("expiry", ticked).await {
             Ok(next) => next.map_or(EXPIRY_NAP, |next| next.since(state.now()).min(EXPIRY_NAP)),
             Err(error) => {
-                tracing::warn!(%error, "cannot expire overdue requests; will retry");
+                tracing::warn!(%error, "cannot expire or escalate overdue requests; will retry");
                 EXPIRY_NAP
             }
         };
@@ -204,6 +212,11 @@ async fn expire_on_time(state: State, mut stop: Stop) {
 pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
     expire::expire_due(state).await?;
     Ok(approvals::next_expiry(&state.store).await?)
+}
+
+/// Performs due escalation steps. Returns the time of the next step.
+pub async fn escalate_tick(state: &State) -> Result<Option<UnixMillis>> {
+    escalation::perform_due(state).await
 }
 
 /// After a start, settles work that a dead process left unfinished.
@@ -298,6 +311,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     let now = state.now();
     approvals::purge_bodies(&state.store, now.minus(state.config.retention)).await?;
     undelivered::purge(&state.store, now.minus(state.config.retention)).await?;
+    tasks::purge(&state.store, now.minus(TASK_HISTORY)).await?;
     idempotency::purge(&state.store, now).await?;
     kept_responses::purge(&state.store, now).await?;
     limits::purge(&state.store, now.minus(Duration::from_hours(2))).await?;

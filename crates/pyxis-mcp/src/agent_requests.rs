@@ -2,6 +2,7 @@
 
 use axum::Router;
 use axum::body::Body;
+use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_gateway as gateway;
@@ -85,6 +86,35 @@ impl AgentRequests {
         self.send(caller, Method::DELETE, &transaction(txn)).await
     }
 
+    /// `POST /agent/tasks`.
+    pub(crate) async fn propose_task(
+        &self,
+        caller: &McpCaller,
+        proposal: String,
+    ) -> Result<Response<Body>, http::Error> {
+        let request = Request::post("/agent/tasks").header(CONTENT_TYPE, "application/json");
+        self.deliver(request.extension(caller.agent.key).body(Body::from(proposal))?).await
+    }
+
+    /// `GET /agent/tasks/{id}`, held for `wait` seconds.
+    pub(crate) async fn task(
+        &self,
+        caller: &McpCaller,
+        id: &str,
+        wait: u64,
+    ) -> Result<Response<Body>, http::Error> {
+        self.send(caller, Method::GET, &format!("{}?wait={wait}", proposed_task(id))).await
+    }
+
+    /// `POST /agent/tasks/{id}/withdraw`.
+    pub(crate) async fn withdraw_task(
+        &self,
+        caller: &McpCaller,
+        id: &str,
+    ) -> Result<Response<Body>, http::Error> {
+        self.send(caller, Method::POST, &format!("{}/withdraw", proposed_task(id))).await
+    }
+
     /// Explains a request without sending it.
     pub(crate) async fn explain(
         &self,
@@ -123,6 +153,10 @@ impl AgentRequests {
     ) -> Result<Response<Body>, http::Error> {
         let request =
             Request::builder().method(method).uri(path).extension(caller.agent.key).body(Body::empty())?;
+        self.deliver(request).await
+    }
+
+    async fn deliver(&self, request: Request<Body>) -> Result<Response<Body>, http::Error> {
         let Ok(response) = self.proxy.clone().oneshot(request).await;
         Ok(response)
     }
@@ -130,6 +164,10 @@ impl AgentRequests {
 
 fn transaction(txn: &str) -> String {
     format!("/agent/approvals/{}", utf8_percent_encode(txn, NON_ALPHANUMERIC))
+}
+
+fn proposed_task(id: &str) -> String {
+    format!("/agent/tasks/{}", utf8_percent_encode(id, NON_ALPHANUMERIC))
 }
 
 fn text(value: &str) -> Result<HeaderValue, http::Error> {

@@ -11,6 +11,7 @@ mod caller;
 mod direct;
 mod long_responses;
 mod pending;
+mod proposed_task;
 mod proxied;
 mod server;
 mod task;

@@ -22,7 +22,7 @@ use crate::arguments::{self, Call, Nothing, TransactionArguments};
 use crate::caller::McpCaller;
 use crate::long_responses::{self, LongResponses};
 use crate::pending::{self, Abilities, RequestStateSealer};
-use crate::{proxied, task, tools};
+use crate::{proposed_task, proxied, task, tools};
 
 /// The newest protocol version.
 pub(crate) const NEWEST: &str = "2026-07-28";
@@ -137,10 +137,30 @@ impl McpServer {
             Ok(transaction) => transaction,
             Err(error) => return Ok(answer::failure(error).into()),
         };
-        Ok(match self.poll(caller, &txn_id).await? {
+        let response = self.requests.poll(caller, &txn_id, self.patience()).await.map_err(internal)?;
+        if response.status() == StatusCode::NOT_FOUND {
+            // The id may be that of a proposed task.
+            let task = self.requests.task(caller, &txn_id, self.patience()).await.map_err(internal)?;
+            if task.status().is_success() {
+                return Ok(proposed_task::result(answer::read_json(task.into_body()).await).into());
+            }
+        }
+        Ok(match self.deliver(caller, &txn_id, response).await? {
             ProxyResponse::Final(result) => result.into(),
             ProxyResponse::Pending(waiting) => pending::text(&self.requests.gateway, &waiting).into(),
         })
+    }
+
+    /// Proposes a task. Its arguments are the body of the request.
+    async fn propose_task(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
+        let proposal = Value::Object(arguments.unwrap_or_default()).to_string();
+        let response = self.requests.propose_task(caller, proposal).await.map_err(internal)?;
+        let (head, body) = response.into_parts();
+        let value = answer::read_json(body).await;
+        if !head.status.is_success() {
+            return Ok(answer::refusal(&head, &value).into());
+        }
+        Ok(proposed_task::result(value).into())
     }
 
     /// Waits for an outcome, which is delivered once it is there.
@@ -191,7 +211,13 @@ impl McpServer {
             Ok(transaction) => transaction,
             Err(error) => return Ok(answer::failure(error).into()),
         };
-        let response = self.requests.withdraw(caller, &txn_id).await.map_err(internal)?;
+        let mut response = self.requests.withdraw(caller, &txn_id).await.map_err(internal)?;
+        if response.status() == StatusCode::NOT_FOUND {
+            let task = self.requests.withdraw_task(caller, &txn_id).await.map_err(internal)?;
+            if task.status() != StatusCode::NOT_FOUND {
+                response = task;
+            }
+        }
         let (head, body) = response.into_parts();
         if head.status.is_success() {
             return Ok(
@@ -260,6 +286,7 @@ impl ServerHandler for McpServer {
                 let state = request.request_state.as_deref();
                 self.call(&ClientInfo::from_context(&context), &caller, request.arguments, state).await
             }
+            "propose_task" => self.propose_task(&caller, request.arguments).await,
             "wait" => self.wait(&caller, request.arguments).await,
             "withdraw" => self.withdraw(&caller, request.arguments).await,
             "explain" => self.explain(&caller, request.arguments).await,

@@ -12,8 +12,8 @@ pub(crate) const INSTRUCTIONS: &str = "Pyxis sends requests with credentials tha
     secret in a response.";
 
 /// All tools, in a fixed order. Every call looks for its tool here.
-pub(crate) static ALL: LazyLock<[Tool; 5]> =
-    LazyLock::new(|| [services(), call(), wait(), withdraw(), explain()]);
+pub(crate) static ALL: LazyLock<[Tool; 6]> =
+    LazyLock::new(|| [services(), call(), propose_task(), wait(), withdraw(), explain()]);
 
 fn services() -> Tool {
     let about = "List the credentials that you may use: their hosts, and per method whether a request is sent at once \
@@ -48,15 +48,52 @@ fn call() -> Tool {
         .with_annotations(annotations.idempotent(false))
 }
 
+fn propose_task() -> Tool {
+    let about = "Propose a list of requests for one purpose, before you send them. A person approves it once, whole or \
+        in part; then `call` sends covered requests without approval. The result names a page for your user.";
+    let action = json!({
+        "type": "object",
+        "properties": {
+            "credential": {"type": "string"},
+            "method": {"type": "string", "enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]},
+            "url": {
+                "type": "string",
+                "description": "URL without a query; `*` is one segment of its path, and all below it is covered.",
+            },
+            "content": {
+                "type": "array",
+                "maxItems": 8,
+                "items": {"type": "string", "maxLength": 500},
+                "description": "Conditions that each body meets, such as `json /amount <= 100`, `form amount <= 100` or \
+                    `graphql mutation closeIssue`. Any other body asks as usual.",
+            },
+            "max_uses": {"type": "integer", "minimum": 1, "maximum": 1000},
+        },
+        "required": ["credential", "method", "url", "max_uses"],
+        "additionalProperties": false,
+    });
+    let properties = json!({
+        "purpose": {"type": "string", "maxLength": 500, "description": "Why, in one sentence, for the approver."},
+        "actions": {"type": "array", "minItems": 1, "maxItems": 20, "items": action},
+        "minutes": {"type": "integer", "minimum": 1, "maximum": 1440, "description": "Length of the task."},
+    });
+    let title = "Propose a task";
+    let annotations =
+        ToolAnnotations::with_title(title).read_only(false).destructive(false).open_world(false);
+    tool("propose_task", title, about, properties, &["purpose", "actions", "minutes"])
+        .with_annotations(annotations.idempotent(true))
+}
+
 fn wait() -> Tool {
-    let about = "Wait for the decision on a pending request, up to 45 seconds, and return the response of the target \
-        once it is there.";
+    let about = "Wait for the decision on a pending request or a proposed task, up to 45 seconds. Returns the target's \
+        response once it has arrived.";
     let title = "Wait for a decision";
     tool("wait", title, about, transaction(), &["txn_id"]).with_annotations(reads(title, false))
 }
 
 fn withdraw() -> Tool {
-    let about = "Withdraw a pending request, so that nobody has to decide about it. Nothing is sent.";
+    let about =
+        "Withdraw a pending request or a proposed task, so that no one has to decide it. Nothing is sent.";
     let title = "Withdraw a request";
     let annotations =
         ToolAnnotations::with_title(title).read_only(false).destructive(false).open_world(false);
@@ -77,7 +114,7 @@ fn explain() -> Tool {
 }
 
 fn transaction() -> Value {
-    json!({"txn_id": {"type": "string", "description": "Transaction id of the pending request."}})
+    json!({"txn_id": {"type": "string", "description": "Transaction id of the pending request, or task_id of the proposed task."}})
 }
 
 /// Annotations of a tool that changes nothing.

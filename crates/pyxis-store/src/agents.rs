@@ -17,7 +17,7 @@ row! {
         name: String,
         /// SHA-256 of the key, hex.
         key_hash: String,
-        /// First characters of the key.
+        /// First characters of the key; empty until someone received a key.
         key_hint: String,
         /// Requests per hour; `None` for no limit.
         rate_limit_per_hour: Option<i64>,
@@ -34,6 +34,13 @@ row! {
     }
 }
 pub(crate) use agent_columns;
+
+impl AgentRow {
+    /// True if someone received its key.
+    pub const fn has_key(&self) -> bool {
+        !self.key_hint.is_empty()
+    }
+}
 
 /// An agent to add.
 #[derive(Clone, Debug)]
@@ -111,6 +118,14 @@ pub async fn find(
 ) -> Result<Option<AgentRow>, StoreError> {
     let query = sql(concat!("SELECT ", agent_columns!(), " FROM agents WHERE workspace_id = $1 AND id = $2"));
     executor.optional(query.bind(workspace).bind(id)).await
+}
+
+/// The agent with this id. It is not changed or removed by others until the transaction ends.
+pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, id: AgentId) -> Result<Option<AgentRow>, StoreError> {
+    // On SQLite a transaction has exclusive write access.
+    let lock = if tx.is_sqlite() { "" } else { " FOR NO KEY UPDATE" };
+    let query = sql(concat!("SELECT ", agent_columns!(), " FROM agents WHERE workspace_id = $1 AND id = $2"));
+    tx.optional(query.bind(workspace).bind(id).append(lock)).await
 }
 
 /// The agent with this name, ignoring case.

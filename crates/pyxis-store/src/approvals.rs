@@ -8,6 +8,7 @@ mod edit;
 mod for_credentials;
 mod forward;
 mod ordered;
+mod pending;
 mod room;
 
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
@@ -29,6 +30,7 @@ pub use forward::{
 };
 pub use ordered::ApprovalColumn;
 use ordered::ordered;
+pub use pending::{MethodRisk, PendingAsker, count, list_ids, pending_askers, requests};
 pub use room::{Newcomer, NoRoom, RoomLimits, agent_limit, bytes_limit, limit_seen, workspace_limit};
 
 stored_enum! {
@@ -197,6 +199,8 @@ pub struct ApprovalFilter {
     pub agent: Option<AgentId>,
     /// Credential to use.
     pub credential: Option<CredentialId>,
+    /// Only methods of this risk.
+    pub risk: Option<MethodRisk>,
     /// Sort column.
     pub by: ApprovalColumn,
     /// True for ascending order (oldest or smallest first).
@@ -383,14 +387,23 @@ const SEARCHED: &str = "(agent_name || ' ' || credential_name || ' ' || method |
     || coalesce(reason, '') || ' ' || txn_id)";
 
 fn listing(engine: Engine, workspace: WorkspaceId, filter: &ApprovalFilter) -> SqlQuery {
+    matching(engine, workspace, filter).selecting(approval_columns!())
+}
+
+/// The conditions of a filter, from ` FROM` on. "Pending" is literal text: an index over pending requests only is not
+/// used for a parameter.
+fn matching(engine: Engine, workspace: WorkspaceId, filter: &ApprovalFilter) -> SqlQuery {
+    let is_pending = filter.state == Some(ApprovalState::Pending);
     let over = filter.settled.then_some(ApprovalState::Pending);
-    sql(concat!("SELECT ", approval_columns!(), " FROM approvals WHERE workspace_id = $1"))
+    sql(" FROM approvals WHERE workspace_id = $1")
         .bind(workspace)
-        .push_if(" AND state = ?", filter.state)
+        .append(if is_pending { " AND state = 'pending'" } else { "" })
+        .push_if(" AND state = ?", filter.state.filter(|_| !is_pending))
         .push_if(" AND state <> ?", over)
         .contains(engine, &[SEARCHED], filter.text.as_deref().unwrap_or(""))
         .push_if(" AND agent_id = ?", filter.agent)
         .push_if(" AND credential_id = ?", filter.credential)
+        .append(filter.risk.map_or("", MethodRisk::condition))
 }
 
 /// Number of requests that can still be decided.

@@ -4,10 +4,10 @@
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{ChatMessageId, TxnId, WorkspaceId};
+use pyxis_core::id::{ChatMessageId, TxnId, UserId, WorkspaceId};
 
 use crate::db::{row, sql};
-use crate::{Engine, Executor, StoreError};
+use crate::{Engine, Executor, StoreError, Tx};
 
 row! {
     /// A chat message.
@@ -36,6 +36,8 @@ row! {
         error: Option<String>,
         /// Creation time.
         created_at: UnixMillis,
+        /// User whom a private message was written for; `None` for a room.
+        recipient: Option<UserId>,
     }
 }
 pub(crate) use chat_message_columns;
@@ -57,22 +59,53 @@ pub struct NewChatMessage {
     pub nonce_hash: String,
     /// Creation time. The message is due from then on.
     pub created_at: UnixMillis,
+    /// User whom a private message is written for; `None` for a room.
+    pub recipient: Option<UserId>,
 }
 
 /// Adds a message that is due immediately.
 pub async fn insert(executor: impl Executor, new: &NewChatMessage) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO chat_messages (id, workspace_id, txn_id, platform, chat, nonce_hash, wanted, \
-         attempts, next_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, $7)")
+         attempts, next_at, created_at, recipient) \
+         VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, $7, $8)")
         .bind(new.id)
         .bind(new.workspace_id)
         .bind(new.txn_id)
         .bind(new.platform)
         .bind(&new.chat)
         .bind(&new.nonce_hash)
-        .bind(new.created_at);
+        .bind(new.created_at)
+        .bind(new.recipient);
     executor.execute(query).await?;
     Ok(())
+}
+
+/// Makes an unposted message in a chat about a transaction due at `due`, if it is due later.
+pub async fn bring_forward(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    txn: TxnId,
+    (platform, chat): (ChatPlatform, &str),
+    due: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("UPDATE chat_messages SET next_at = $1, created_at = $1 WHERE workspace_id = $2 \
+         AND txn_id = $3 AND platform = $4 AND chat = $5 AND message_ref IS NULL AND next_at > $1");
+    tx.execute(query.bind(due).bind(workspace).bind(txn).bind(platform).bind(chat)).await?;
+    Ok(())
+}
+
+/// Deletes the unposted private messages to an account of a user. Returns their number.
+pub async fn delete_unposted(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    recipient: UserId,
+    platform: ChatPlatform,
+    account: &str,
+) -> Result<u64, StoreError> {
+    let query = sql("DELETE FROM chat_messages WHERE workspace_id = $1 AND recipient = $2 \
+         AND platform = $3 AND chat = $4 AND message_ref IS NULL");
+    tx.execute(query.bind(workspace).bind(recipient).bind(platform).bind(account)).await
 }
 
 /// Sets the desired state of all messages about a transaction. Returns their number.

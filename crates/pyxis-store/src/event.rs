@@ -1,6 +1,6 @@
 //! Events that other parts of the program wait for.
 
-use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::id::{TaskId, TxnId, WorkspaceId};
 
 /// A change notification. It is only a hint to read again; the rows are authoritative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,13 @@ pub enum StoreEvent {
         workspace: WorkspaceId,
         /// Transaction id of the approval.
         txn: TxnId,
+    },
+    /// A task was proposed, or its state or a number of uses changed.
+    Task {
+        /// Workspace of the task.
+        workspace: WorkspaceId,
+        /// Task id.
+        task: TaskId,
     },
     /// Configuration changed (see [`crate::generations`]).
     Configuration,
@@ -25,6 +32,7 @@ impl StoreEvent {
     pub(crate) fn to_payload(self) -> String {
         match self {
             Self::Approval { workspace, txn } => format!("approval {workspace} {txn}"),
+            Self::Task { workspace, task } => format!("task {workspace} {task}"),
             Self::Configuration => "configuration".to_owned(),
             Self::Unknown => "unknown".to_owned(),
         }
@@ -32,8 +40,14 @@ impl StoreEvent {
 
     pub(crate) fn from_payload(text: &str) -> Self {
         let mut words = text.split(' ');
-        match (words.next(), words.next().map(str::parse), words.next().map(str::parse)) {
-            (Some("approval"), Some(Ok(workspace)), Some(Ok(txn))) => Self::Approval { workspace, txn },
+        let (kind, workspace) = (words.next(), words.next().map(str::parse));
+        match (kind, workspace, words.next()) {
+            (Some("approval"), Some(Ok(workspace)), Some(txn)) => {
+                txn.parse().map_or(Self::Unknown, |txn| Self::Approval { workspace, txn })
+            }
+            (Some("task"), Some(Ok(workspace)), Some(task)) => {
+                task.parse().map_or(Self::Unknown, |task| Self::Task { workspace, task })
+            }
             (Some("configuration"), None, None) => Self::Configuration,
             _ => Self::Unknown,
         }

@@ -4,7 +4,7 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 
 use crate::credentials::{CredentialRow, credential_columns};
-use crate::db::{Backend, sql};
+use crate::db::{Backend, SqlQuery, sql};
 use crate::{Executor, PoolState, Store, StoreError};
 
 impl Store {
@@ -69,8 +69,8 @@ pub async fn read(
     now: UnixMillis,
     expiring_before: UnixMillis,
 ) -> Result<InstallationState, StoreError> {
-    let backlog = async |text: &'static str| {
-        let found: Vec<(i64, Option<UnixMillis>)> = store.all(sql(text)).await?;
+    let backlog = async |query: SqlQuery| {
+        let found: Vec<(i64, Option<UnixMillis>)> = store.all(query).await?;
         Ok::<Backlog, StoreError>(found.into_iter().next().map(Backlog::from).unwrap_or_default())
     };
     let time = async |text: &'static str| {
@@ -78,17 +78,17 @@ pub async fn read(
         Ok::<Option<UnixMillis>, StoreError>(found.into_iter().next().and_then(|(time,)| time))
     };
     let approvals =
-        backlog("SELECT count(*), min(created_at) FROM approvals WHERE state = 'pending'").await?;
+        backlog(sql("SELECT count(*), min(created_at) FROM approvals WHERE state = 'pending'")).await?;
     let webhooks =
-        backlog("SELECT count(*), min(created_at) FROM deliveries WHERE status = 'pending'").await?;
-    let push = backlog(
-        "SELECT count(*), min(a.created_at) FROM push_messages p JOIN approvals a ON a.txn_id = p.txn_id",
-    )
-    .await?;
-    let chats: Vec<(String, i64, Option<UnixMillis>)> = store
-        .all(sql("SELECT platform, count(*), min(created_at) FROM chat_messages WHERE next_at IS NOT NULL \
-             GROUP BY platform"))
-        .await?;
+        backlog(sql("SELECT count(*), min(created_at) FROM deliveries WHERE status = 'pending'")).await?;
+    // Messages that quiet hours hold back are not late.
+    let push = sql("SELECT count(*), min(a.created_at) FROM push_messages p \
+         JOIN approvals a ON a.txn_id = p.txn_id WHERE p.attempts > 0 OR p.next_at <= $1");
+    let push = backlog(push.bind(now)).await?;
+    let chats =
+        sql("SELECT platform, count(*), min(created_at) FROM chat_messages WHERE next_at IS NOT NULL \
+         AND created_at <= $1 GROUP BY platform");
+    let chats: Vec<(String, i64, Option<UnixMillis>)> = store.all(chats.bind(now)).await?;
     let chat = |(name, count, oldest): (String, i64, Option<UnixMillis>)| {
         let platform = ChatPlatform::ALL.iter().copied().find(|platform| platform.as_str() == name)?;
         Some((platform, Backlog { count, oldest }))

@@ -98,6 +98,10 @@ const MIGRATIONS: &[Migration] = &[
     migration!(47, "0047_score_reviews", Additive),
     migration!(48, "0048_edited_requests", Additive),
     migration!(49, "0049_receipts", Additive),
+    migration!(50, "0050_setup_dismissals", Additive),
+    migration!(51, "0051_tasks", Additive),
+    migration!(52, "0052_escalation", Additive),
+    migration!(53, "0053_pending_by_age", Additive),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -31,6 +31,16 @@ pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, credential: CredentialId)
     locks::hold(tx, "policy", workspace, [credential.as_bytes()]).await
 }
 
+/// Like [`lock`], of several credentials. A transaction calls it once.
+pub async fn lock_all(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    credentials: &[CredentialId],
+) -> Result<(), StoreError> {
+    let texts: Vec<String> = credentials.iter().map(ToString::to_string).collect();
+    locks::hold(tx, "policy", workspace, texts.iter().map(String::as_bytes)).await
+}
+
 /// Policy of a credential.
 pub async fn find(
     executor: impl Executor,

@@ -42,7 +42,7 @@ row! {
     pub PushMessageRow: "push_messages", push_message_columns {
         /// Receiving subscription.
         subscription_id: PushSubscriptionId,
-        /// Transaction that the message is about.
+        /// Transaction or task that the message is about.
         txn_id: TxnId,
         /// Workspace of the subscription.
         workspace_id: WorkspaceId,
@@ -183,6 +183,19 @@ pub async fn enqueue(tx: &mut Tx, new: &[PushMessageRow]) -> Result<(), StoreErr
     let text = "INSERT INTO push_messages (subscription_id, txn_id, workspace_id, attempts, next_at, expires_at) \
                 VALUES ($1, $2, $3, 0, $4, $5) ON CONFLICT DO NOTHING";
     tx.execute_each(text.into(), rows).await?;
+    Ok(())
+}
+
+/// Makes a message about a transaction due at `due`, if it is due later.
+pub async fn bring_forward(
+    tx: &mut Tx,
+    subscription: PushSubscriptionId,
+    txn: TxnId,
+    due: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("UPDATE push_messages SET next_at = $1 \
+         WHERE subscription_id = $2 AND txn_id = $3 AND next_at > $1");
+    tx.execute(query.bind(due).bind(subscription).bind(txn)).await?;
     Ok(())
 }
 

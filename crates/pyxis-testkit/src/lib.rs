@@ -5,6 +5,7 @@ pub mod anvil;
 pub mod authenticator;
 pub mod cluster;
 pub mod database;
+pub mod discord;
 pub mod indexer;
 pub mod installation;
 pub mod issuer;

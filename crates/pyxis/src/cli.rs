@@ -16,6 +16,7 @@ mod run;
 mod score_jobs;
 mod scoring;
 mod settings;
+mod tasks;
 mod verification;
 
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ pub use scoring::{
     ScoreKeyCommand, ScorerCommand, SignStamps, StampKeyCommand, StampsCommand,
 };
 pub use settings::ConfigCommand;
+pub use tasks::{ApproveTask, KeptAction, TaskCommand};
 pub use verification::{
     AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
 };
@@ -196,12 +198,15 @@ pub enum Command {
     Login(Login),
     /// Remove the saved login. Exit 3 if there is none.
     Logout,
-    /// List requests waiting for approval.
+    /// List requests and tasks waiting for approval.
     Inbox(PersonOptions),
     /// Show a request waiting for approval, and approve it.
     Approve(Approve),
     /// Deny a request waiting for approval.
     Deny(Deny),
+    /// Show, approve, deny and stop tasks that agents propose.
+    #[command(subcommand, alias = "tasks")]
+    Task(TaskCommand),
     /// Manage stored credentials.
     #[command(subcommand, alias = "credentials")]
     Credential(CredentialCommand),

@@ -151,6 +151,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Inbox(options) => decisions::inbox(&global, &options).await?,
         Command::Approve(options) => decisions::approve(&global, options).await?,
         Command::Deny(options) => decisions::deny(&global, options).await?,
+        Command::Task(command) => decisions::task(&global, command).await?,
         Command::Logout => login::logout(&global)?,
         Command::Credential(command) => credentials::run(&global, command).await?,
         Command::McpTool(command) => mcp_tools::run(&global, command).await?,

@@ -8,10 +8,11 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
 use pyxis_gateway as gateway;
+use pyxis_gateway::admin::readiness::PartsHealth;
+pub(crate) use pyxis_gateway::admin::readiness::check;
 use pyxis_http::openapi::{DescribedRouter, text_enum};
 use serde::Serialize;
 use tokio::sync::watch;
-use tokio::time::timeout;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
@@ -34,34 +35,6 @@ pub fn routes(gateway: gateway::State, stopping: watch::Receiver<bool>) -> Route
 /// The routes with their description.
 pub(crate) fn describe_routes() -> DescribedRouter<HealthState> {
     DescribedRouter::default().routes(routes!(healthz)).routes(routes!(readyz))
-}
-
-/// Health of the parts that requests need.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PartsHealth {
-    database: bool,
-    audit: bool,
-    resolver: bool,
-}
-
-impl PartsHealth {
-    /// True if requests can be served.
-    pub(crate) const fn ready(self) -> bool {
-        self.database && self.audit && self.resolver
-    }
-}
-
-/// Checks all parts at once, each for `limit` at most.
-pub(crate) async fn check(state: &gateway::State, limit: Duration) -> PartsHealth {
-    let database = timeout(limit, state.store.ping());
-    let audit = timeout(limit, gateway::admin::audit::answers(state));
-    let resolver = timeout(limit, state.net.resolver_answers());
-    let (database, audit, resolver) = tokio::join!(database, audit, resolver);
-    PartsHealth {
-        database: matches!(database, Ok(Ok(()))),
-        audit: matches!(audit, Ok(true)),
-        resolver: matches!(resolver, Ok(true)),
-    }
 }
 
 pyxis_http::value_schemas! {

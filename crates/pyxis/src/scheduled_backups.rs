@@ -16,6 +16,7 @@ use pyxis_core::metric;
 use pyxis_gateway::State;
 use pyxis_signing::sigv4;
 use pyxis_store::backup::{self, TrailCheck};
+use pyxis_store::home;
 use tokio::sync::watch;
 
 use crate::config::Config;
@@ -145,7 +146,15 @@ impl Schedule {
             S3Bucket { net: &state.net, storage, clock: state.clock.as_ref() }.upload(&path).await?;
             self.to_upload = None;
         }
-        report(self.newest.unwrap_or_else(|| state.clock.now()));
+        let made = self.newest.unwrap_or_else(|| state.clock.now());
+        report(made);
+        // The backup is complete, whether or not the home page learns of it.
+        if let Err(error) = home::record_backup(&state.store, made).await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the time of the backup was not recorded"
+            );
+        }
         tracing::info!(file = %path.display(), "made the scheduled backup");
         Ok(())
     }

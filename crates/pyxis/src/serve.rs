@@ -27,7 +27,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
 use crate::fast_path::{FastPath, source};
-use crate::running::{self, RunningServer};
+use crate::running::{self, Announcement, RunningServer};
 use crate::scrape::Scrape;
 use crate::service_manager::{self, Notice};
 use crate::stop_signals::StopSignals;
@@ -103,6 +103,13 @@ pub fn default_base_url(address: SocketAddr) -> String {
     format!("http://localhost:{}", address.port())
 }
 
+/// Announces the server to commands on its data directory, until the value is dropped. To be done before anyone is told
+/// the address, so that a command that follows at once finds it.
+pub fn announce(app: &App, bound: &Bound) -> Result<Announcement> {
+    let server = RunningServer::new(&app.config, &bound.base_url, bound.address);
+    running::announce(&app.config.data_dir, app.gateway.node, &server)
+}
+
 /// Serves until a signal, then drains.
 pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Traces>) -> Result<()> {
     let (stop, stopped) = watch::channel(false);
@@ -113,8 +120,6 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
     }
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
     present.recovered();
-    let present_server = RunningServer::new(&app.config, &bound.base_url, bound.address);
-    let _announcement = running::announce(&app.config.data_dir, app.gateway.node, &present_server)?;
     log_start(&app, bound.address);
     if let Some(Metrics { listener, handle }) = bound.metrics {
         let scrape = Scrape::new(app.gateway.clone(), handle, &app.config);

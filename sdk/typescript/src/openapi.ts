@@ -304,6 +304,19 @@ export interface components {
          * @example 35.76600
          */
         Amount: string;
+        /** @description Announcement of a request to a room or to people, without saying which. */
+        Announcement: {
+            /** @description Time of the announcement. */
+            at: components["schemas"]["Time"];
+            /** @description Name of a chat platform, or `push` for browser notifications. */
+            channel: string;
+            /** @description Number of people; absent for a room. */
+            count?: number;
+            /** @description `room` or `people`. */
+            kind: components["schemas"]["AnnouncementKind"];
+        };
+        /** @enum {string} */
+        AnnouncementKind: "room" | "people";
         AnyObject: Record<string, never>;
         /**
          * @description Approval states (`docs/reference/behavior/proxy.md#approval-states`).
@@ -341,7 +354,7 @@ export interface components {
          * @description Channel that announces approvals.
          * @enum {string}
          */
-        Channel: "agent_reflected" | "dashboard" | "chat_primary" | "chat_secondary" | "slack" | "email" | "ntfy" | "teams" | "card";
+        Channel: "agent_reflected" | "dashboard" | "chat_primary" | "chat_secondary" | "slack" | "discord" | "email" | "ntfy" | "teams" | "card";
         CredentialList: Record<string, never>[];
         CustomModelName: {
             file_sha256: string;
@@ -503,6 +516,8 @@ export interface components {
         Name: string;
         /** @description Status of a transaction, as polled by its agent. */
         Outcome: {
+            /** @description Rooms and people that were asked, oldest first, without saying which. */
+            asked: components["schemas"]["Announcement"][];
             /** @description Time of the request. */
             created_at: components["schemas"]["Time"];
             decided_at: components["schemas"]["Time"] | null;
@@ -513,6 +528,8 @@ export interface components {
             error: components["schemas"]["ForwardError"] | null;
             /** @description End of the approval window. */
             expires_at: components["schemas"]["Time"];
+            /** @description Time at which more people or another room are asked. Absent if none are to come. */
+            next_step_at?: components["schemas"]["Time"];
             /** @description The approver's reason for a denial. */
             reason: string | null;
             response: components["schemas"]["KeptResponse"] | null;
@@ -835,6 +852,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "asked": [
+                     *         {
+                     *           "at": "2026-01-31T09:05:00.250Z",
+                     *           "channel": "slack",
+                     *           "kind": "room"
+                     *         }
+                     *       ],
                      *       "created_at": "2026-01-31T09:05:00.250Z",
                      *       "decided_at": "2026-01-31T09:06:12.004Z",
                      *       "error": null,

@@ -3,6 +3,7 @@
 //! They come after the URL rules and only ever make a decision stricter. Content that cannot be read with certainty
 //! needs approval: two readers of one body may otherwise see two different requests.
 
+mod condition;
 mod field;
 mod form;
 mod graphql;
@@ -13,6 +14,7 @@ mod parsed;
 mod rules;
 mod value;
 
+pub use condition::{ContentCondition, all_hold};
 pub use field::Comparison;
 pub use graphql::OperationKind;
 pub use language::ContentRuleError;

@@ -4,8 +4,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Method;
+use super::escalation::{EscalationStep, EscalationTarget};
 use crate::approval_mode::Channel;
-use crate::chat::Rooms;
+use crate::chat::{ChatPlatform, Rooms};
 
 mod parsing;
 
@@ -41,6 +42,13 @@ pub struct Policy {
     /// Email addresses; empty means any eligible approver. Being listed adds no eligibility.
     #[schema(value_type = Vec<ApproverEmail>, max_items = 2000)]
     pub allowed_approvers: Vec<String>,
+    /// Email addresses of the approvers who are asked first, in person; empty means none. Everyone eligible may still
+    /// decide.
+    #[schema(value_type = Vec<ApproverEmail>, max_items = 2000)]
+    pub on_call: Vec<String>,
+    /// More rooms and people to ask if no one has decided after some time, in ascending order of time.
+    #[schema(value_type = Vec<EscalationStepInput>, max_items = 5)]
+    pub escalation: Vec<EscalationStep>,
     /// Channel that announces approvals.
     pub channel: Channel,
     /// Override the default rooms of chat platforms. In the document, each platform has a field of its own.
@@ -70,6 +78,8 @@ impl Default for Policy {
             deny_urls: Vec::new(),
             content_rules: Vec::new(),
             allowed_approvers: Vec::new(),
+            on_call: Vec::new(),
+            escalation: Vec::new(),
             channel: Channel::AgentReflected,
             rooms: Rooms::default(),
             min_approvals: 1,
@@ -77,6 +87,27 @@ impl Default for Policy {
             require_reason: false,
             approval_timeout_secs: None,
         }
+    }
+}
+
+impl Policy {
+    /// Rooms that the policy names on a platform.
+    pub fn rooms_on(&self, platform: ChatPlatform) -> impl Iterator<Item = &str> {
+        let steps = self.escalation.iter().filter_map(move |step| step.room(platform));
+        self.rooms.get(platform).into_iter().chain(steps)
+    }
+
+    /// Names the room `to` in place of `from`. Returns false if the policy does not name `from`.
+    pub fn rename_room(&mut self, platform: ChatPlatform, from: &str, to: &str) -> bool {
+        let mut is_renamed = self.rooms.get(platform) == Some(from);
+        if is_renamed {
+            self.rooms.set(platform, Some(to.to_owned()));
+        }
+        for step in self.escalation.iter_mut().filter(|step| step.room(platform) == Some(from)) {
+            step.target = EscalationTarget::Room(platform, to.to_owned());
+            is_renamed = true;
+        }
+        is_renamed
     }
 }
 
@@ -89,6 +120,19 @@ struct UrlPattern(String);
 #[schema(max_length = 254)]
 #[expect(dead_code, reason = "the schema of an email address in a policy")]
 struct ApproverEmail(String);
+
+/// A step of an escalation: `after_minutes`, and either `people` or one room field, such as `slack_channel`.
+#[derive(ToSchema)]
+#[schema(as = EscalationStep)]
+#[expect(dead_code, reason = "the schema of a step in a policy")]
+struct EscalationStepInput {
+    /// Minutes after the request.
+    #[schema(minimum = 1, maximum = 1440)]
+    after_minutes: u32,
+    /// `eligible` for everyone who may decide, or a list of email addresses.
+    #[schema(value_type = Option<Value>, nullable = false)]
+    people: Option<Vec<String>>,
+}
 
 /// A method in a policy: HEAD follows GET.
 #[derive(ToSchema)]

@@ -25,7 +25,23 @@ pub fn idle_rules(policy: &Policy, hosts: &AllowedHosts) -> Vec<IdleRule> {
     found.extend(auto.behind(&deny));
     found.extend(auto.behind(&require));
     found.extend(idle_methods(policy));
+    found.extend(idle_steps(policy));
     found
+}
+
+/// Escalation steps after the end of the policy's approval window.
+fn idle_steps(policy: &Policy) -> Vec<IdleRule> {
+    let Some(window) = policy.approval_timeout_secs else { return Vec::new() };
+    let late = policy.escalation.iter().filter(|step| step.after_minutes * 60 >= window);
+    late.map(|step| IdleRule {
+        field: "escalation",
+        detail: format!(
+            "the step after {} minutes never happens: requests expire after {window} seconds; shorten the wait or \
+             lengthen approval_timeout_secs",
+            step.after_minutes
+        ),
+    })
+    .collect()
 }
 
 /// A field with URL patterns.
@@ -136,6 +152,15 @@ mod tests {
         for (told, start) in told.iter().zip(expected) {
             assert!(told.starts_with(start), "{told}");
         }
+    }
+
+    #[test]
+    fn a_step_after_the_end_of_the_window_is_named() {
+        let policy = r#"{"approval_timeout_secs": 600, "escalation": [{"after_minutes": 9, "people": "eligible"},
+            {"after_minutes": 10, "slack_channel": "C0"}]}"#;
+        let told = found(policy, &[]);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].starts_with("escalation: the step after 10 minutes never happens"), "{told:?}");
     }
 
     #[test]

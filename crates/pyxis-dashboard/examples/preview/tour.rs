@@ -18,6 +18,7 @@ use crate::support::{Browser, ORIGIN_URL, Page, Server, Team};
 pub(crate) const TEXTS: &str = "workspaces.name users.email agents.name agents.key_hint credentials.name credentials.description \
     approvals.agent_name approvals.credential_name approvals.method approvals.reason \
     approvals.deny_reason approvals.decided_by_email approvals.error votes.email grants.route \
+    tasks.purpose tasks.agent_name task_actions.credential_name task_actions.url \
     grants.created_by_email audit_records.actor_name webhooks.url webhooks.description deliveries.error \
     deliveries.response_excerpt chat_messages.chat chat_messages.error chat_identities.label \
     chat_defaults.chat push_subscriptions.label push_subscriptions.refused_why brands.display_name \
@@ -201,10 +202,11 @@ pub(crate) fn is_at(route: &str, path: &str) -> bool {
 fn links(html: &str) -> Vec<String> {
     let targets = html.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next()).map(plain);
     let is_page = |path: &String| {
-        path.starts_with("/app/")
-            && !path.contains("export")
-            && !path.ends_with("/receipt")
-            && !path.contains(".css")
+        path == "/app"
+            || path.starts_with("/app/")
+                && !path.contains("export")
+                && !path.ends_with("/receipt")
+                && !path.contains(".css")
     };
     targets.map(|path| path.split('#').next().unwrap_or_default().to_owned()).filter(is_page).collect()
 }

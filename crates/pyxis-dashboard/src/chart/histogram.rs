@@ -8,6 +8,9 @@ use crate::text;
 /// Most bins. A threshold far beyond every score is named at the edge instead.
 const MOST_BINS: usize = 60;
 
+/// Widest average of a character in a mark's text.
+const CHARACTER: f64 = 6.5;
+
 /// Scores in `from..to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
@@ -51,6 +54,28 @@ pub struct Mark {
     pub anchor: &'static str,
     /// True for the stored state, false for the draft.
     pub old: bool,
+    /// True on a second row, where it does not cover another mark.
+    pub raised: bool,
+}
+
+impl Mark {
+    /// Aligns the text to stay within the chart: at its left edge the text starts, and at its right edge it ends.
+    fn within(self) -> Self {
+        let width = as_float(self.label.chars().count() as u64) * CHARACTER;
+        let (left, right) = match self.anchor {
+            "start" => (self.x, self.x + width),
+            "end" => (self.x - width, self.x),
+            _ => (self.x - width / 2.0, self.x + width / 2.0),
+        };
+        let anchor = if right > WIDTH {
+            "end"
+        } else if left < 0.0 {
+            "start"
+        } else {
+            self.anchor
+        };
+        Self { anchor, ..self }
+    }
 }
 
 /// Two histograms over one axis, ready for `scorer_preview.html`.
@@ -141,23 +166,26 @@ impl Axis {
     fn ticks(self) -> Vec<Mark> {
         let tick = |bin: usize| {
             let score = Decimal::from_units(i64::try_from(bin).unwrap_or(0).saturating_mul(self.width));
-            let anchor = if bin == self.bins { "end" } else { "middle" };
-            Mark { x: self.x(score), label: text::plain(score), anchor, old: false }
+            Mark { x: self.x(score), label: text::plain(score), anchor: "middle", old: false, raised: false }
+                .within()
         };
         (0..=self.bins).step_by(self.bins / 12 + 1).map(tick).collect()
     }
 
-    /// Two marks turn away from each other, so that both can be read.
+    /// Two marks turn away from each other, so that both can be read. Where there is no room for that, one is raised.
     fn threshold_marks(self, before: Decimal, after: Decimal) -> Vec<Mark> {
         let mark = |at: Decimal, words: &str, anchor, old| {
             let label = format!("{words} {}", text::plain(at));
-            Mark { x: self.x(at), label, anchor, old }
+            Mark { x: self.x(at), label, anchor, old, raised: false }.within()
         };
         if before == after {
             return vec![mark(after, "threshold", "middle", false)];
         }
         let (left, right) = if after < before { ("start", "end") } else { ("end", "start") };
-        vec![mark(before, "now", left, true), mark(after, "threshold", right, false)]
+        let now = mark(before, "now", left, true);
+        let draft = mark(after, "threshold", right, false);
+        let raised = now.anchor == draft.anchor;
+        vec![now, Mark { raised, ..draft }]
     }
 }
 
@@ -194,6 +222,27 @@ mod tests {
         let marks: Vec<_> = chart.needed.iter().map(|mark| (mark.label.as_str(), mark.anchor)).collect();
         assert_eq!(marks, [("now 3", "start"), ("threshold 1.5", "end")]);
         assert!(chart.needed[1].x < chart.needed[0].x);
+    }
+
+    #[test]
+    fn the_text_of_a_mark_stays_within_the_chart() {
+        for (before, after) in
+            [("20", "20"), ("0", "0"), ("1", "20"), ("19.5", "20"), ("0", "0.1"), ("20", "3")]
+        {
+            let chart = drawn(before, after);
+            for mark in chart.needed.iter().chain(&chart.ticks) {
+                let width = as_float(mark.label.len() as u64) * 6.0;
+                let left = match mark.anchor {
+                    "start" => mark.x,
+                    "end" => mark.x - width,
+                    _ => mark.x - width / 2.0,
+                };
+                assert!(left >= 0.0 && left + width <= WIDTH + 0.01, "{mark:?}");
+            }
+            if let [now, draft] = &chart.needed[..] {
+                assert_eq!(draft.raised, now.anchor == draft.anchor, "{now:?} {draft:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! The person's own account: passkeys and personal access tokens.
+//! The person's own account: passkeys, personal access tokens and quiet hours.
 
 use axum::response::Response;
 use pyxis_core::id::{AccessTokenId, PasskeyId};
+use pyxis_core::quiet_hours::QuietHours;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::admin::passkeys;
 use pyxis_gateway::admin::tokens::{self, Scopes};
+use pyxis_gateway::admin::{passkeys, quiet_hours};
 use pyxis_store::access_tokens::AccessTokenRow;
 use pyxis_store::lists::{self, RightItem};
 
@@ -16,27 +17,45 @@ use crate::error::html;
 use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
-use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
+use crate::view::account::{AccountPage, Passkey, QuietHoursForm, Token, TokenForm, TokenShownPage};
 use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State};
 
 pub(super) const HERE: &str = "/app/account";
 
+/// Forms of the page as they were typed.
+pub(super) struct AccountForms {
+    pub(super) token: TokenForm,
+    pub(super) password_problems: Problems,
+    /// `None` for the stored ones.
+    pub(super) quiet_hours: Option<QuietHoursForm>,
+}
+
+impl AccountForms {
+    pub(super) fn new(token: TokenForm) -> Self {
+        Self { token, password_problems: Problems::default(), quiet_hours: None }
+    }
+}
+
 pub(crate) async fn page(
     Page { state, who, query: asked }: Page<SignedIn, ListQuery>,
 ) -> Result<Response, Error> {
     let form = token_form(&who, None, Problems::default());
-    show(&state, &who, &asked, form, Problems::default()).await
+    show(&state, &who, &asked, AccountForms::new(form)).await
 }
 
 pub(super) async fn show(
     state: &State,
     who: &SignedIn,
     asked: &ListQuery,
-    token_form: TokenForm,
-    password_problems: Problems,
+    forms: AccountForms,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
+    let quiet_hours = if let Some(typed) = forms.quiet_hours {
+        typed
+    } else {
+        quiet_hours_form(quiet_hours::get(&state.gateway.store, &who.person.user).await?.as_ref())
+    };
     let mut mine = passkeys::list(&state.gateway.store, &who.person.user).await?;
     let tokens = tokens::list(&state.gateway.store, who.person.workspace(), Some(who.person.user.id)).await?;
     let mut tokens: Vec<Token> = tokens.into_iter().map(|row| token(state, row)).collect();
@@ -58,9 +77,21 @@ pub(super) async fn show(
             .collect(),
         tokens,
         grants: rights.iter().map(right).collect(),
-        token_form,
+        token_form: forms.token,
+        quiet_hours,
         has_password: who.person.user.password_hash.is_some(),
-        password_problems,
+        password_problems: forms.password_problems,
+    })
+}
+
+/// The form of stored quiet hours.
+fn quiet_hours_form(stored: Option<&QuietHours>) -> QuietHoursForm {
+    stored.map_or_else(QuietHoursForm::default, |hours| QuietHoursForm {
+        is_set: true,
+        time_zone: hours.zone().to_owned(),
+        from: hours.from_text(),
+        to: hours.to_text(),
+        problems: Problems::default(),
     })
 }
 
@@ -96,7 +127,7 @@ pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Probl
     };
     let mut scopes = vec![scope(Scopes::APPROVE, "read and decide approval requests")];
     if who.person.user.role.is_manager() {
-        scopes.push(scope(Scopes::ADMIN, "manage agents, credentials, policies and people"));
+        scopes.push(scope(Scopes::ADMIN, "manage agents, credentials, policies, people and scoring"));
     }
     let days = typed.map_or("90", |fields| fields.get("expires_in_days"));
     let lifetime = |value: &str, label: &str| Choice {
@@ -136,7 +167,7 @@ pub(crate) async fn add_token(
             };
             let problems = problem(error, "name", field)?;
             let form = token_form(&who, Some(&fields), problems);
-            Ok(unprocessable(show(&state, &who, &ListQuery::default(), form, Problems::default()).await?))
+            Ok(unprocessable(show(&state, &who, &ListQuery::default(), AccountForms::new(form)).await?))
         }
     }
 }

@@ -18,9 +18,14 @@ use crate::{Error, State};
 /// Environment variable that the configurations read the key from.
 const KEY_ENV: &str = "PX_AGENT_KEY";
 
-/// The configurations for an agent's key, and where to ask for its first call. `key` is what to put into the
-/// environment, and `last_seen` the time of the agent's latest message.
-pub(super) fn guide(state: &State, id: &str, key: &str, last_seen: Option<UnixMillis>) -> ConnectGuide {
+/// The configurations for an agent's key, and where to ask for its first call. Without `key`, the environment has a
+/// placeholder. `last_seen` is the time of the agent's latest message.
+pub(super) fn guide(
+    state: &State,
+    id: &str,
+    key: Option<&str>,
+    last_seen: Option<UnixMillis>,
+) -> ConnectGuide {
     let now = state.gateway.now();
     let url = format!("{}{}", state.gateway.config.base_url, agent_client::MCP_PATH);
     let program = |client: &AgentClient| ProgramConfiguration {
@@ -29,7 +34,8 @@ pub(super) fn guide(state: &State, id: &str, key: &str, last_seen: Option<UnixMi
         text: client.configuration(&url, KEY_ENV).trim_end().to_owned(),
     };
     ConnectGuide {
-        environment: format!("export {KEY_ENV}={key}"),
+        environment: format!("export {KEY_ENV}={}", key.unwrap_or("px_agent_…")),
+        has_key: key.is_some(),
         programs: agent_client::ALL.iter().map(program).collect(),
         instructions: format!("{}/instructions", state.gateway.config.base_url),
         seen_at: format!("/app/agents/{id}/seen"),
@@ -45,7 +51,7 @@ pub(crate) async fn page(
     let agent = agents::get(&state.gateway.store, who.person.workspace(), agent_id(&id)?).await?;
     let id = agent.row.id.to_string();
     let seen = agents::last_seen(&state.gateway, who.person.workspace(), agent.row.id).await?;
-    let guide = guide(&state, &id, "px_agent_…", seen);
+    let guide = agent.row.has_key().then(|| guide(&state, &id, None, seen));
     html(&AgentConnectPage { shell: who.shell(&state).await?, id, name: agent.row.name, guide })
 }
 

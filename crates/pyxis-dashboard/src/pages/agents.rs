@@ -13,9 +13,11 @@ use pyxis_gateway::admin::connections;
 use pyxis_gateway::admin::credentials;
 use pyxis_gateway::admin::deny_all;
 use pyxis_store::agents::AgentRow;
+use pyxis_store::credentials::CredentialRow;
 use pyxis_store::lists::{self, AgentItem, SortKey};
 
 use super::agent_connect;
+use super::credential_form;
 use super::labels::enabled;
 use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
@@ -85,7 +87,8 @@ fn line(row: &AgentRow, used: i64, credentials: String, now: UnixMillis) -> Agen
     AgentLine {
         id: row.id.to_string(),
         name: row.name.clone(),
-        key_hint: format!("{}…", row.key_hint),
+        key_hint: if row.has_key() { format!("{}…", row.key_hint) } else { "none yet".to_owned() },
+        has_key: row.has_key(),
         enabled: row.disabled_at.is_none(),
         usage: limit.map_or("no limit".to_owned(), |limit| format!("{used} of {limit} this hour")),
         credentials,
@@ -206,10 +209,13 @@ async fn key_page(
         AgentScope::Named(names) => names.iter().any(|named| named == name),
     };
     let rows = credentials::list(&state.gateway.store, who.person.workspace()).await?;
-    let credential = rows.iter().find(|row| usable(&row.name));
+    // A command with a placeholder could not be copied and run.
+    let has_host =
+        |row: &&CredentialRow| credential_form::hosts(row).iter().any(|host| !host.starts_with('*'));
+    let credential = rows.iter().filter(|row| usable(&row.name)).find(has_host);
     let id = agent.row.id.to_string();
     // A new key has not been used, whatever the agent did with the one before.
-    let guide = agent_connect::guide(state, &id, key.expose(), None);
+    let guide = agent_connect::guide(state, &id, Some(key.expose()), None);
     html(&AgentKeyPage {
         shell: who.shell(state).await?,
         id,
@@ -217,7 +223,7 @@ async fn key_page(
         key: key.expose().clone(),
         rotated,
         guide,
-        curl: first_request(state, key.expose(), credential),
+        curl: credential.map(|row| first_request(state, key.expose(), Some(row))),
     })
 }
 
@@ -308,8 +314,10 @@ pub(crate) async fn rotate(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    let (agent, key) = agents::rotate(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
-    key_page(&state, &who, &agent, &key, true).await
+    let id = agent_id(&id)?;
+    let before = agents::get(&state.gateway.store, who.person.workspace(), id).await?;
+    let (agent, key) = agents::rotate(&state.gateway, &who.person.actor(), id).await?;
+    key_page(&state, &who, &agent, &key, before.row.has_key()).await
 }
 
 pub(crate) async fn disable(

@@ -79,6 +79,7 @@ impl Search {
             actor: agent.map(ActorId::Agent),
             credential: some(&self.credential),
             decision: outcome.and_then(|(_, _, decision)| *decision).map(str::to_owned),
+            failed: self.outcome == "failed",
             text: some(&self.q),
             from: day(&self.from),
             to: day(&self.to).map(|day| UnixMillis(day.0.saturating_add(DAY))),
@@ -214,7 +215,7 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
     let classes = ["chart-1", "chart-2", "chart-4", "chart-3"];
     let named = series.iter().zip(classes).map(|(name, class)| Series { name: (*name).to_owned(), class });
     let description = format!(
-        "{} from {} to {}: {} allowed, {} allowed by a grant, {} sent for approval, {} denied or refused.",
+        "{} from {} to {}: {} allowed, {} allowed by a grant or a task, {} sent for approval, {} denied or refused.",
         text::count_noun(totals.iter().sum(), "request"),
         text::absolute(from),
         text::absolute(to),
@@ -229,7 +230,8 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
 fn series_of(decision: &str) -> usize {
     match decision {
         "auto" => 0,
-        "grant" => 1,
+        // A task allows like a grant: a person approved before.
+        "grant" | "task" => 1,
         "pending" => 2,
         _ => 3,
     }

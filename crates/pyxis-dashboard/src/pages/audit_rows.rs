@@ -14,12 +14,14 @@ use crate::view::{DecisionBadge, Timestamp};
 pub(super) const OUTCOMES: &[(&str, &str, Option<&str>)] = &[
     ("passed", "Allowed by policy", Some("auto")),
     ("grant", "Allowed by a grant", Some("grant")),
+    ("task", "Allowed by a task", Some("task")),
     ("asked", "Sent for approval", Some("pending")),
     ("approved", "Approved and sent", Some("approved")),
     ("denied-by-person", "Denied by a person", None),
     ("expired", "Expired or withdrawn", None),
     ("denied", "Denied by policy", Some("denied")),
     ("refused", "Refused", Some("refused")),
+    ("failed", "Failed: no response", None),
 ];
 
 /// Groups to filter by: the value, and the group.
@@ -102,12 +104,11 @@ pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
 fn outcome(event: AuditEvent, decision: Option<&str>, after: &Value) -> Option<DecisionBadge> {
     let failed = after["error"].is_string();
     Some(match (event, decision) {
-        (AuditEvent::RequestReceived | AuditEvent::RequestExecuted, Some("auto" | "grant" | "approved"))
-            if failed =>
-        {
-            DecisionBadge::Failed
-        }
-        (AuditEvent::RequestReceived, Some("auto" | "grant")) => DecisionBadge::Passed,
+        (
+            AuditEvent::RequestReceived | AuditEvent::RequestExecuted,
+            Some("auto" | "grant" | "task" | "approved"),
+        ) if failed => DecisionBadge::Failed,
+        (AuditEvent::RequestReceived, Some("auto" | "grant" | "task")) => DecisionBadge::Passed,
         (AuditEvent::RequestReceived, Some("pending")) => DecisionBadge::Pending,
         (AuditEvent::RequestReceived, Some("denied")) | (AuditEvent::ApprovalDenied, _) => {
             DecisionBadge::Denied
@@ -117,8 +118,11 @@ fn outcome(event: AuditEvent, decision: Option<&str>, after: &Value) -> Option<D
         (AuditEvent::RequestReceived | AuditEvent::RequestExecuted | AuditEvent::ApprovalOutcomeLost, _) => {
             DecisionBadge::Failed
         }
-        (AuditEvent::ApprovalApproved, _) => DecisionBadge::Approved,
-        (AuditEvent::ApprovalExpired | AuditEvent::ApprovalWithdrawn, _) => DecisionBadge::Expired,
+        (AuditEvent::ApprovalApproved | AuditEvent::TaskApproved, _) => DecisionBadge::Approved,
+        (AuditEvent::TaskDenied, _) => DecisionBadge::Denied,
+        (AuditEvent::ApprovalExpired | AuditEvent::ApprovalWithdrawn | AuditEvent::TaskWithdrawn, _) => {
+            DecisionBadge::Expired
+        }
         _ => return None,
     })
 }
@@ -146,6 +150,11 @@ fn explain(event: AuditEvent, detail: &Value, method: &str) -> String {
             said("error").map(|code| labels::refusal(code).to_owned()).unwrap_or_default()
         }
         AuditEvent::ApprovalDenied => reason.unwrap_or_default(),
+        AuditEvent::ApprovalEscalated => {
+            let channels = detail["channels"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let channels: Vec<&str> = channels.collect();
+            format!("step {} · {}", detail["step"], channels.join(", ")).trim_end_matches(" · ").to_owned()
+        }
         AuditEvent::ApprovalVoted => format!("{} of {}", detail["approvals"], detail["min_approvals"]),
         AuditEvent::ApprovalApproved => {
             let platform = detail["chat"]["platform"].as_str().zip(detail["chat"]["label"].as_str());

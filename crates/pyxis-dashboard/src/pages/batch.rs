@@ -12,6 +12,7 @@ use pyxis_store::votes::Verdict;
 
 use super::cards::{PATH, surface};
 use super::ceremony;
+use super::inbox_query::InboxQuery;
 use crate::error::html;
 use crate::form::{Fields, SubmittedForm};
 use crate::notice::Notice;
@@ -22,14 +23,13 @@ use crate::view::approvals::ReturnTo;
 use crate::view::batch::{BatchPage, BatchResult, RequestLine};
 use crate::{Error, State};
 
-const INBOX: &str = "/app/inbox";
-
 pub(crate) async fn decide(
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let items = items(&fields)?;
+    let inbox = InboxQuery::from_form(&fields).start();
     if items.is_empty() {
-        return Ok(Notice::NothingSelected.redirect(&state, INBOX));
+        return Ok(Notice::NothingSelected.redirect(&state, &inbox));
     }
     let approver = who.person.approver(surface(ReturnTo::Inbox));
     let decided = match ceremony::answer(&fields) {
@@ -37,7 +37,7 @@ pub(crate) async fn decide(
         None => batch::decide_each(&state.gateway, &approver, &items, &AuthMethod::Session).await,
     };
     let decided = match decided {
-        Err(Service::PasskeyRefused(_)) => return Ok(Notice::PasskeyFailed.redirect(&state, INBOX)),
+        Err(Service::PasskeyRefused(_)) => return Ok(Notice::PasskeyFailed.redirect(&state, &inbox)),
         other => other?,
     };
     let count = decided.iter().filter(|result| result.is_ok()).count();
@@ -50,6 +50,7 @@ pub(crate) async fn decide(
         shell: who.shell(&state).await?,
         summary: format!("{count} of {noun} decided"),
         results,
+        inbox,
     })
 }
 

@@ -14,10 +14,11 @@ use pyxis_gateway::approvals::coverage::RecentRequests;
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::approvals::view::ApprovalView;
 use pyxis_gateway::approvals::viewer_status::{self, Blocker, ViewerStatus};
-use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
+use pyxis_store::approvals::{ApprovalKind, ApprovalRow, MethodRisk};
 use pyxis_store::votes::{Verdict, VoteRow};
 
-use super::{edited, labels, signing, tool_call};
+use super::inbox_query::cursor;
+use super::{announcement_line, edited, labels, signing, tool_call};
 use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::Timestamp;
@@ -48,6 +49,8 @@ pub(super) struct Cards {
     has_passkey: bool,
     recent: RecentRequests,
     policies: HashMap<CredentialId, Policy>,
+    /// Query of the list that the forms return to.
+    list: String,
     now: UnixMillis,
 }
 
@@ -61,8 +64,14 @@ impl Cards {
             recent: RecentRequests::load(&state.gateway.store, who.person.workspace()).await?,
             has_passkey: !passkeys::list(&state.gateway.store, &who.person.user).await?.is_empty(),
             policies: policies.into_iter().collect(),
+            list: String::new(),
             now: state.gateway.now(),
         })
+    }
+
+    /// Cards whose forms return to a filtered list, given by its query.
+    pub(super) fn returning_to(self, list: String) -> Self {
+        Self { list, ..self }
     }
 
     /// The card of `view`. `body` is the part of the body that is known here.
@@ -79,6 +88,10 @@ impl Cards {
             txn_id: row.txn_id.to_string(),
             mark: view.version_tag(),
             place: self.place,
+            list: self.list.clone(),
+            cursor: cursor(row),
+            gist: None,
+            risk: MethodRisk::from_method(&row.method),
             method: row.method.clone(),
             host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
             path: Middle::new(path, PATH),
@@ -104,8 +117,11 @@ impl Cards {
             requested: self.when(row.created_at),
             expires: self.when(row.expires_at),
             min_approvals: stands.needed,
+            asked: announcement_line::line(view),
             approvals: self.approvals(view),
             state: self.state(view, target.as_ref(), stands),
+            under_way: row.state == ApprovalState::Approved && row.forward_state != ForwardState::Done,
+            response: None,
             has_receipt: self.place != ReturnTo::Inbox && has_receipt(row),
         }
     }

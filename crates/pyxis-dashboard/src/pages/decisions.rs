@@ -1,20 +1,26 @@
 //! Approving and denying a request.
 
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use http::header::{LOCATION, SET_COOKIE};
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::approvals::ceremony as by_passkey;
 use pyxis_gateway::approvals::decide::{self, AuthMethod, Decision, DecisionOutcome, GrantRequest};
 use pyxis_gateway::approvals::edit::Reviewed;
+use serde_json::json;
 
 use super::cards::surface;
 use super::inbox::txn;
+use super::inbox_query::{INBOX, InboxQuery};
 use super::{ceremony, edit};
 use crate::form::{Fields, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::approvals::ReturnTo;
 use crate::{Error, State};
+
+/// Field of a form that a script sends to stay on the page.
+const IN_PLACE: &str = "in_place";
 
 pub(crate) async fn approve(
     PathId(id): PathId,
@@ -127,6 +133,7 @@ fn respond(
     decided: Result<DecisionOutcome, Service>,
     denies: bool,
 ) -> Result<Response, Error> {
+    let settles = matches!(&decided, Ok(decided) if decided.state != ApprovalState::Pending);
     let notice = match decided {
         Ok(_) if denies => Notice::Denied,
         Ok(decided) if decided.grant.is_some() => Notice::ApprovedWithGrant,
@@ -141,7 +148,19 @@ fn respond(
         Err(Service::InvalidField { .. }) => Notice::BadGrant,
         Err(error) => return Err(error.into()),
     };
-    Ok(redirect_back(state, fields, id, notice))
+    let response = redirect_back(state, fields, id, notice);
+    Ok(if fields.is_checked(IN_PLACE) { in_place(&response, notice, settles) } else { response })
+}
+
+/// The same response for a script that keeps the page. It removes a settled request itself, or follows `location`.
+fn in_place(redirect: &Response, notice: Notice, settles: bool) -> Response {
+    let location = redirect.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or(INBOX);
+    let body = json!({ "settled": settles, "text": notice.flash().text, "location": location });
+    let mut response = axum::Json(body).into_response();
+    if !settles && let Some(cookie) = redirect.headers().get(SET_COOKIE) {
+        response.headers_mut().insert(SET_COOKIE, cookie.clone());
+    }
+    response
 }
 
 fn return_to(fields: &Fields) -> ReturnTo {
@@ -154,9 +173,11 @@ fn return_to(fields: &Fields) -> ReturnTo {
 
 /// Returns to the page with the form. A refusal leads to the request itself, which shows why.
 fn redirect_back(state: &State, fields: &Fields, id: &str, notice: Notice) -> Response {
-    let Ok(id) = txn(id) else { return notice.redirect(state, "/app/inbox") };
+    let Ok(id) = txn(id) else { return notice.redirect(state, INBOX) };
     match return_to(fields) {
-        ReturnTo::Inbox if notice.flash().good => notice.redirect(state, "/app/inbox"),
+        ReturnTo::Inbox if notice.flash().good => {
+            notice.redirect(state, &InboxQuery::from_form(fields).start())
+        }
         ReturnTo::Inbox | ReturnTo::Approval => notice.redirect(state, &format!("/app/approvals/{id}")),
         ReturnTo::Standalone => notice.redirect(state, &format!("/approve/{id}")),
     }

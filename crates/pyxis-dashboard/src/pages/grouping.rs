@@ -6,6 +6,7 @@ use pyxis_gateway::approvals::view::ApprovalView;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::gist::gist;
 use crate::text::{Middle, count_noun, hex};
 use crate::view::approvals::{Card, CardGroup, Differences, SharedRoute};
 use crate::view::body::form_fields;
@@ -18,6 +19,11 @@ const VALUE: usize = 48;
 const FIELDS: usize = 200;
 /// Deepest nesting of a body that is compared field by field.
 const DEPTH: usize = 16;
+
+/// Name of a body that is one value.
+const WHOLE: &str = "body";
+/// Maximum number of requests for which the table of differences is open.
+const OPEN: usize = 5;
 
 /// A card, and its data for the comparison with others.
 pub(super) struct Comparable {
@@ -45,7 +51,7 @@ struct Fact {
 }
 
 impl Comparable {
-    pub(super) fn new(card: Card, view: &ApprovalView) -> Self {
+    pub(super) fn new(mut card: Card, view: &ApprovalView) -> Self {
         let target = Target::parse(&view.target).ok();
         let path = target.as_ref().map_or(view.target.as_str(), Target::path);
         let route = Route {
@@ -58,7 +64,10 @@ impl Comparable {
         let query = target.as_ref().and_then(Target::query).unwrap_or_default();
         facts.extend(pairs(query).into_iter().map(|(name, value)| fact(&format!("?{name}"), &value)));
         facts.extend(card.headers.iter().map(|(name, value)| fact(&format!("header {name}"), value)));
-        facts.extend(body_facts(view));
+        let of_body = body_facts(view);
+        let fields = of_body.iter().filter(|fact| fact.name != WHOLE);
+        card.gist = gist(&card, fields.map(|fact| (fact.name.as_str(), fact.value.as_str())));
+        facts.extend(of_body);
         Self { body: fingerprint(view), card, route, facts }
     }
 
@@ -129,7 +138,7 @@ fn flatten(path: String, value: &Value, depth: usize, fields: &mut Vec<(String, 
             }
         }
         leaf => {
-            let name = if path.is_empty() { "body".to_owned() } else { path };
+            let name = if path.is_empty() { WHOLE.to_owned() } else { path };
             fields.push((name, leaf.as_str().map_or_else(|| leaf.to_string(), str::to_owned)));
         }
     }
@@ -161,6 +170,8 @@ pub(super) fn group(requests: Vec<Comparable>) -> Vec<CardGroup> {
 fn card_group(requests: Vec<Comparable>) -> CardGroup {
     let shared = match requests.as_slice() {
         [first, _, ..] => Some(SharedRoute {
+            id: first.card.txn_id.clone(),
+            is_long: requests.len() > OPEN,
             count: count_noun(requests.len() as u64, "request"),
             agent: first.card.agent.clone(),
             method: first.route.method.clone(),

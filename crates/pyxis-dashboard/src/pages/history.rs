@@ -13,7 +13,8 @@ use serde::Deserialize;
 
 use super::cards::Cards;
 use super::db_table::Stored;
-use super::inbox::{cursor, read_cursor, settled_card};
+use super::inbox::settled_card;
+use super::inbox_query::{cursor, read_cursor};
 use super::list_query::link;
 use super::{file, labels};
 use crate::error::html;
@@ -102,6 +103,7 @@ pub(crate) async fn page(
     let decided: Vec<Card> = found.iter().take(SHOWN).map(|view| settled_card(&cards, view)).collect();
     let pages = (more.is_some() || filter.beyond.is_some()).then(|| Pages {
         summary: text::count_noun(decided.len() as u64, "request"),
+        more: None,
         next: more.map(|cursor| which.link(&which.sort, ("after", &cursor))),
         start: filter.beyond.map(|_| which.link(&which.sort, ("after", ""))),
     });

@@ -1,26 +1,25 @@
 //! The inbox, the page of one request, and the standalone page behind an approval link.
 
-use axum::response::Response;
-use http::HeaderValue;
-use http::header::REFRESH;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use axum::response::{IntoResponse, Response};
 use pyxis_core::approval_mode::ApprovalState;
-use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::approval_load;
+use pyxis_gateway::approvals::inbox;
 use pyxis_gateway::approvals::view::{self, ApprovalView, Filter};
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::lists::{self, CredentialItem, Direction, Slice};
-use serde::Deserialize;
+use serde_json::json;
 
 use super::cards::Cards;
 use super::grouping::{self, Comparable};
-use super::{edit_form, first_request, labels};
+use super::inbox_query::{INBOX, InboxQuery, beyond_link, cursor};
+use super::{edit_form, first_request, response_excerpt, tasks};
 use crate::error::html;
 use crate::form::{Page, PathId};
 use crate::notice::see_other;
 use crate::session::SignedIn;
+use crate::text::grouped;
 use crate::view::Search;
 use crate::view::approvals::{
     ApprovalPage, Card, CardState, FirstAgent, FirstRequest, InboxPage, Load, Pages, ReturnTo, StandalonePage,
@@ -37,98 +36,95 @@ const MAX_OPENED: i64 = 256 * 1024;
 /// Decided requests below the pending ones.
 const DECIDED: usize = 15;
 
-#[derive(Default, Deserialize)]
-pub(crate) struct InboxParams {
-    #[serde(default)]
-    order: String,
-    /// The last request of the previous page: creation in milliseconds, a dot, its id.
-    #[serde(default)]
-    after: String,
-    /// Text to find.
-    #[serde(default)]
-    q: String,
-}
-
-pub(crate) async fn inbox(
-    Page { state, who, query: InboxParams { order, after, q } }: Page<SignedIn, InboxParams>,
-) -> Result<Response, Error> {
+pub(crate) async fn inbox(Page { state, who, query }: Page<SignedIn, InboxQuery>) -> Result<Response, Error> {
+    if query.wants_ids() {
+        return ids(&state, &who, &query).await;
+    }
     let workspace = who.person.workspace();
-    let newest_first = order == "newest";
-    let q = q.trim();
-    let start = start(newest_first, q);
-    let beyond = read_cursor(&after);
-    let cards = Cards::load(&state, &who, ReturnTo::Inbox).await?;
     // One more than is shown, to find out if there are more.
-    let filter = Filter {
-        state: Some(ApprovalState::Pending),
-        among: who.rights.approvable(),
-        text: q.to_owned(),
-        rising: !newest_first,
-        beyond,
-        limit: SHOWN + 1,
-        ..Filter::default()
-    };
-    let waiting = view::list(&state.gateway, workspace, &filter).await?;
-    if waiting.is_empty() && beyond.is_some() {
+    let filter = query.filter(&who, SHOWN + 1);
+    let waiting = inbox::page(&state.gateway, workspace, &filter, MAX_OPENED).await?;
+    if waiting.is_empty() && filter.beyond.is_some() {
         // Everything on this page has been decided.
-        return Ok(see_other(&start));
+        return Ok(see_other(&query.start()));
     }
-    let more = waiting.get(SHOWN as usize).and(waiting.get(SHOWN as usize - 1)).map(|last| cursor(&last.row));
-    let mut pending = Vec::new();
-    for view in waiting.into_iter().take(SHOWN as usize) {
-        pending.push(waiting_card(&state, &cards, view).await?);
-    }
-    let count = pending.len();
+    let last = waiting.get(SHOWN as usize).and(waiting.get(SHOWN as usize - 1)).map(|last| last.row.clone());
+    let count = waiting.len().min(SHOWN as usize);
+    let pages = pages((&state, workspace), &query, &filter, count, last.as_ref()).await?;
+    let cards = Cards::load(&state, &who, ReturnTo::Inbox).await?.returning_to(query.list());
+    let pending = waiting.iter().take(SHOWN as usize).map(|view| waiting_card(&cards, view));
+    let groups = grouping::group(pending.collect());
     let decided: Vec<Card> =
-        list_decided(&state, &who, q).await?.iter().map(|v| settled_card(&cards, v)).collect();
+        list_decided(&state, &who, &filter).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let shell = who.shell(&state).await?;
     // Instructions for a first request are for those who have an agent key.
     let first_request = if shell.manager { Some(hint(&state, workspace).await?) } else { None };
     let load = load(&state, &who).await?;
-    let pages = (more.is_some() || beyond.is_some()).then(|| Pages {
-        summary: if q.is_empty() {
-            format!("{count} of {} pending", shell.pending)
-        } else {
-            format!("{count} with “{q}”")
-        },
-        next: more.map(|cursor| beyond_link(&start, &cursor)),
-        start: beyond.map(|_| start),
-    });
-    let search = Search { path: "/app/inbox".to_owned(), q: q.to_owned(), ..Search::default() };
-    let groups = grouping::group(pending);
-    html(&InboxPage { shell, search, load, groups, pages, decided, newest_first, first_request })
+    let among = who.rights.approvable();
+    let filters = query.filters(&inbox::askers(&state.gateway, workspace, among.as_deref()).await?);
+    let tasks = tasks::proposed(&state, &who).await?;
+    html(&InboxPage {
+        shell,
+        tasks,
+        search: Search { path: INBOX.to_owned(), q: query.q().to_owned(), ..Search::default() },
+        filters,
+        narrowed: query.is_narrowed(),
+        list: query.start(),
+        list_query: query.list(),
+        turned: query.turned(),
+        load,
+        groups,
+        pages,
+        decided,
+        newest_first: query.is_newest_first(),
+        first_request,
+    })
 }
 
-/// The first page of a list, with its filters.
-fn start(newest_first: bool, q: &str) -> String {
-    let order = newest_first.then(|| "order=newest".to_owned());
-    let asked = (!q.is_empty()).then(|| format!("q={}", utf8_percent_encode(q, NON_ALPHANUMERIC)));
-    let query: Vec<String> = order.into_iter().chain(asked).collect();
-    if query.is_empty() { "/app/inbox".to_owned() } else { format!("/app/inbox?{}", query.join("&")) }
+/// Ids of all matching requests, in order. An open page compares its rows with them.
+async fn ids(state: &State, who: &SignedIn, query: &InboxQuery) -> Result<Response, Error> {
+    let filter = Filter { beyond: None, ..query.filter(who, SHOWN) };
+    let ids = inbox::list_ids(&state.gateway, who.person.workspace(), &filter).await?;
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    Ok(axum::Json(json!({ "ids": ids })).into_response())
 }
 
-/// The page behind a cursor.
-pub(super) fn beyond_link(start: &str, cursor: &str) -> String {
-    let join = if start.contains('?') { '&' } else { '?' };
-    format!("{start}{join}after={cursor}")
+/// Links of a page that is not the whole list. `last` is its last request, if more follow.
+async fn pages(
+    (state, workspace): (&State, WorkspaceId),
+    query: &InboxQuery,
+    filter: &Filter,
+    count: usize,
+    last: Option<&ApprovalRow>,
+) -> Result<Option<Pages>, Error> {
+    if last.is_none() && filter.beyond.is_none() {
+        return Ok(None);
+    }
+    let all = Filter { beyond: None, ..filter.clone() };
+    let start = query.start();
+    let total = inbox::count(&state.gateway, workspace, &all).await?;
+    let next = match last {
+        None => None,
+        Some(row) => {
+            let after = Filter { beyond: Some((row.created_at, row.txn_id)), ..filter.clone() };
+            let rest = inbox::count(&state.gateway, workspace, &after).await?;
+            Some((beyond_link(&start, &cursor(row)), rest.min(SHOWN.into())))
+        }
+    };
+    let noun = if query.is_narrowed() { "found" } else { "pending" };
+    Ok(Some(Pages {
+        summary: format!("{count} of {} {noun}", grouped(total)),
+        more: next.as_ref().map(|(_, rest)| format!("Show {rest} more")),
+        next: next.map(|(link, _)| link),
+        start: filter.beyond.map(|_| start),
+    }))
 }
 
-pub(super) fn cursor(row: &ApprovalRow) -> String {
-    format!("{}.{}", row.created_at.0, row.txn_id)
-}
-
-/// Parses a cursor. A malformed one means the first page.
-pub(super) fn read_cursor(text: &str) -> Option<(UnixMillis, TxnId)> {
-    let (at, txn) = text.split_once('.')?;
-    Some((UnixMillis(at.parse().ok()?), txn.parse().ok()?))
-}
-
-async fn list_decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<ApprovalView>, Error> {
+/// The latest decided requests with the same filters.
+async fn list_decided(state: &State, who: &SignedIn, filter: &Filter) -> Result<Vec<ApprovalView>, Error> {
     let mut all = Vec::new();
     for wanted in [ApprovalState::Approved, ApprovalState::Denied, ApprovalState::Expired] {
-        let among = who.rights.approvable();
-        let text = q.to_owned();
-        let filter = Filter { state: Some(wanted), among, text, limit: 15, ..Filter::default() };
+        let filter = Filter { state: Some(wanted), rising: false, beyond: None, limit: 15, ..filter.clone() };
         all.extend(view::list(&state.gateway, who.person.workspace(), &filter).await?);
     }
     all.sort_by_key(|view| std::cmp::Reverse(view.row.decided_at));
@@ -138,20 +134,17 @@ async fn list_decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<Appr
 
 /// A pending request with the head of its body. If that is not all of it, the request cannot be approved here: no one
 /// should approve what they could not see.
-async fn waiting_card(state: &State, cards: &Cards, view: ApprovalView) -> Result<Comparable, Error> {
-    let (view, mut card) = if view.row.body_bytes > MAX_OPENED {
-        let card =
-            cards.card(&view, BodyView::absent(size(&view.row), "The body is too large for this list."));
-        (view, card)
+fn waiting_card(cards: &Cards, view: &ApprovalView) -> Comparable {
+    let shown = if view.row.body_bytes > MAX_OPENED {
+        BodyView::absent(size(&view.row), "The body is too large for this list.")
     } else {
-        let whole = view::load_view(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;
-        let card = cards.card(&whole, body(&whole, HEAD));
-        (whole, card)
+        body(view, HEAD)
     };
+    let mut card = cards.card(view, shown);
     if card.body.has_more() && matches!(card.state, CardState::Open { .. }) {
         card.state = CardState::Longer;
     }
-    Ok(Comparable::new(card, &view))
+    Comparable::new(card, view)
 }
 
 pub(super) fn settled_card(cards: &Cards, view: &ApprovalView) -> Card {
@@ -221,24 +214,11 @@ pub(crate) async fn standalone(
 
 /// The page of one request.
 pub(super) async fn show(state: &State, who: &SignedIn, card: Card) -> Result<Response, Error> {
-    let on_its_way = is_on_its_way(&card);
     let shell = who.shell(state).await?;
-    let page = match card.place {
-        ReturnTo::Standalone => html(&StandalonePage { shell, card })?,
-        ReturnTo::Inbox | ReturnTo::Approval => html(&ApprovalPage { shell, card })?,
-    };
-    Ok(if on_its_way { look_again(page) } else { page })
-}
-
-/// True if the request is approved and its result is not known yet.
-fn is_on_its_way(card: &Card) -> bool {
-    matches!(&card.state, CardState::Approved { result, .. } if labels::is_on_its_way(result))
-}
-
-/// Makes the browser reload the page until the response is there; no script needed.
-fn look_again(mut page: Response) -> Response {
-    page.headers_mut().insert(REFRESH, HeaderValue::from_static("2"));
-    page
+    match card.place {
+        ReturnTo::Standalone => html(&StandalonePage { shell, card }),
+        ReturnTo::Inbox | ReturnTo::Approval => html(&ApprovalPage { shell, card }),
+    }
 }
 
 pub(super) async fn load_card(
@@ -253,6 +233,7 @@ pub(super) async fn load_card(
     let cards = Cards::load(state, who, place).await?;
     let body = body(&view, usize::MAX);
     let mut card = cards.card(&view, body);
+    card.response = response_excerpt::load(state, who, place, &view).await?;
     if matches!(card.state, CardState::Open { .. }) && !card.is_tool_call() {
         card.edit = edit_form::form(&view);
     }

@@ -74,6 +74,14 @@ fn rules_naming(policy: &Policy, most: usize) -> Vec<String> {
         [one] => rules.push(format!("only {one} may approve")),
         several => rules.push(format!("{} people may approve", several.len())),
     }
+    match policy.on_call.as_slice() {
+        [] => {}
+        [one] => rules.push(format!("{one} is on call")),
+        several => rules.push(format!("{} people are on call", several.len())),
+    }
+    if !policy.escalation.is_empty() {
+        rules.push(format!("escalates in {}", text::count_noun(policy.escalation.len() as u64, "step")));
+    }
     if policy.passkey_required {
         rules.push("approving requires a passkey".to_owned());
     }
@@ -153,19 +161,11 @@ pub(super) fn refusal(code: &str) -> &str {
     }
 }
 
-const READY: &str = "about to be sent";
-const SENDING: &str = "being sent";
-
-/// True if a [`result`] is not final.
-pub(super) fn is_on_its_way(result: &str) -> bool {
-    [READY, SENDING].contains(&result)
-}
-
 /// Result of an approved request, and true if it failed.
 pub(super) fn result(row: &ApprovalRow) -> (String, bool) {
     match (row.forward_state, &row.error, row.upstream_status) {
-        (ForwardState::None | ForwardState::Ready, _, _) => (READY.to_owned(), false),
-        (ForwardState::Sending, _, _) => (SENDING.to_owned(), false),
+        (ForwardState::None | ForwardState::Ready, _, _) => ("about to be sent".to_owned(), false),
+        (ForwardState::Sending, _, _) => ("being sent".to_owned(), false),
         (ForwardState::Done, Some(code), _) => (refusal(code).to_owned(), true),
         (ForwardState::Done, None, Some(status)) => (format!("{status} from upstream"), false),
         (ForwardState::Done, None, None) => ("done".to_owned(), false),

@@ -204,7 +204,7 @@ pub(crate) async fn link(
     html(&LinkCodePage {
         shell: who.shell(&state).await?,
         platform: platform.spec().label.to_owned(),
-        command: format!("{} {}", page.link_command, code.expose()),
+        command: format!("{}{}", page.link_command, code.expose()),
         until: Timestamp::new(until, state.gateway.now()),
     })
 }
@@ -214,7 +214,7 @@ pub(crate) async fn unlink(
 ) -> Result<Response, Error> {
     let platform = platform(fields.get("platform"))?.platform;
     let (user, actor) = (who.person.user.id, who.person.actor());
-    channels::unlink(&state.gateway.audited, &actor, user, platform, fields.get("account")).await?;
+    channels::unlink(&state.gateway, &actor, user, platform, fields.get("account")).await?;
     Ok(Notice::AccountUnlinked.redirect(&state, HERE))
 }
 

@@ -5,7 +5,7 @@ use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::sessions;
 
-use super::account::{self, HERE};
+use super::account::{self, AccountForms, HERE};
 use super::agents::unprocessable;
 use super::list_query::ListQuery;
 use super::sentence;
@@ -35,7 +35,8 @@ pub(crate) async fn change(
         Err(error) => return Err(error.into()),
     }
     let form = account::token_form(&who, None, Problems::default());
-    Ok(unprocessable(account::show(&state, &who, &ListQuery::default(), form, problems).await?))
+    let forms = AccountForms { password_problems: problems, ..AccountForms::new(form) };
+    Ok(unprocessable(account::show(&state, &who, &ListQuery::default(), forms).await?))
 }
 
 const AGAIN: &str = "new_password_again";

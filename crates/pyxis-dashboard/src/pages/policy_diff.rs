@@ -38,6 +38,8 @@ const FIELDS: &[Field] = &[
     ("Content rules", |policy| policy.content_rules.clone()),
     ("Approvals needed", |policy| vec![policy.min_approvals.to_string()]),
     ("Allowed approvers", |policy| policy.allowed_approvers.clone()),
+    ("On call", |policy| policy.on_call.clone()),
+    ("Escalation", |policy| policy.escalation.iter().map(ToString::to_string).collect()),
     ("Passkey required", |policy| vec![yes_or_no(policy.passkey_required)]),
     ("Reason required", |policy| vec![yes_or_no(policy.require_reason)]),
     ("Time to decide", |policy| vec![window(policy.approval_timeout_secs)]),
@@ -93,7 +95,7 @@ mod tests {
         let mut full = policy(
             r#"{"auto_approve_methods":["GET"],"require_approval_methods":["POST"],"deny_methods":["PUT"],
                 "auto_approve_urls":["/a"],"require_approval_urls":["/b"],"deny_urls":["/c"],"content_rules":["/d json /e = 1"],
-                "allowed_approvers":["a@b.example"],"channel":"dashboard","min_approvals":2,"passkey_required":true,"require_reason":true,
+                "allowed_approvers":["a@b.example"],"on_call":["a@b.example"],"escalation":[{"after_minutes":5,"people":"eligible"}],"channel":"dashboard","min_approvals":2,"passkey_required":true,"require_reason":true,
                 "approval_timeout_secs":60}"#,
         );
         for platform in ChatPlatform::ALL {

@@ -9,10 +9,10 @@ use pyxis_gateway::channels::PLATFORMS;
 use pyxis_gateway::channels::platform::PlatformDescriptor;
 use serde_json::{Map, Value, json};
 
-use super::sentence;
+use super::{escalation_lines, sentence};
 use crate::State;
 use crate::form::Fields;
-use crate::view::policies::{MethodRule, PolicyForm};
+use crate::view::policies::{MAX_MINUTES, MethodRule, PolicyForm};
 use crate::view::{Choice, Problems, RoomField};
 
 /// The methods of the form. HEAD follows GET.
@@ -79,6 +79,8 @@ pub(super) fn from_policy(policy: &Policy, chats: &Chats) -> PolicyForm {
         deny_urls: policy.deny_urls.join("\n"),
         content_rules: policy.content_rules.join("\n"),
         allowed_approvers: policy.allowed_approvers.join("\n"),
+        on_call: policy.on_call.join("\n"),
+        escalation: escalation_lines::text(policy),
         min_approvals: policy.min_approvals.to_string(),
         require_reason: policy.require_reason,
         passkey_required: policy.passkey_required,
@@ -108,6 +110,8 @@ pub(super) fn typed(fields: &Fields, stored: &Policy, chats: &Chats, problems: P
         deny_urls: fields.text("deny_urls"),
         content_rules: fields.text("content_rules"),
         allowed_approvers: fields.text("allowed_approvers"),
+        on_call: fields.text("on_call"),
+        escalation: fields.text("escalation"),
         min_approvals: fields.trimmed("min_approvals"),
         require_reason: fields.is_checked("require_reason"),
         passkey_required: fields.is_checked("passkey_required"),
@@ -143,6 +147,11 @@ fn channel_choices(chosen: &str, stored: Channel, chats: &Chats) -> Vec<Choice> 
         .collect()
 }
 
+/// Message for minutes outside `1..=MAX_MINUTES`.
+pub(super) fn window_problem() -> String {
+    format!("Enter 1 to {MAX_MINUTES} whole minutes, or leave blank for the server's default.")
+}
+
 /// Whole minutes of a window, rounded up; empty for none.
 pub(super) fn minutes(seconds: Option<u64>) -> String {
     seconds.map(|seconds| seconds.div_ceil(60).to_string()).unwrap_or_default()
@@ -167,12 +176,22 @@ pub(super) fn policy(fields: &Fields, stored: Option<&Policy>) -> Result<Policy,
         // Field by field, so that all problems are reported at once.
         let alone = json!({ name.as_str(): value }).to_string();
         if let Err(PolicyError::Field { detail, .. }) = Policy::from_json(alone.as_bytes()) {
-            problems.add(field(name), sentence(&with_quotes(&detail)));
+            let message = match name.as_str() {
+                // The document counts seconds, and the form minutes.
+                "approval_timeout_secs" => window_problem(),
+                _ => sentence(&with_quotes(&detail)),
+            };
+            problems.add(field(name), message);
         }
     }
     match Policy::from_json(Value::Object(document).to_string().as_bytes()) {
         Ok(policy) if problems.is_empty() => Ok(policy),
         Ok(_) => Err(problems),
+        // Fields that are valid alone and not together.
+        Err(PolicyError::Field { field: name, detail }) if problems.is_empty() => {
+            problems.add(field(&name), sentence(&with_quotes(&detail)));
+            Err(problems)
+        }
         Err(error) => {
             if problems.is_empty() {
                 problems.add("methods", sentence(&error.to_string()));
@@ -210,6 +229,11 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
     let window = fields.trimmed("approval_timeout_minutes");
     let stored_window = kept.approval_timeout_secs.map(u64::from);
     let whole = |text: &str| text.parse::<u64>().map_or_else(|_| json!(text), Value::from);
+    // A form without these fields leaves them unchanged.
+    let typed = |name: &str| fields.all(name).next().map(|_| fields.lines(name));
+    let on_call = typed("on_call").map_or_else(|| json!(kept.on_call), |lines| json!(lines));
+    let escalation = typed("escalation")
+        .map_or_else(|| json!(kept.escalation), |lines| escalation_lines::document(&lines));
     let entries = [
         ("auto_approve_methods", json!(listed(MethodRule::Auto))),
         ("require_approval_methods", json!(asks)),
@@ -219,6 +243,8 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
         ("deny_urls", json!(fields.lines("deny_urls"))),
         ("content_rules", json!(fields.lines("content_rules"))),
         ("allowed_approvers", json!(fields.lines("allowed_approvers"))),
+        ("on_call", on_call),
+        ("escalation", escalation),
         ("channel", json!(fields.get("channel"))),
         ("min_approvals", whole(&fields.trimmed("min_approvals"))),
         ("passkey_required", json!(fields.is_checked("passkey_required"))),
@@ -254,6 +280,8 @@ pub(super) fn field(name: &str) -> &'static str {
         "deny_urls" => "deny_urls",
         "content_rules" => "content_rules",
         "allowed_approvers" => "allowed_approvers",
+        "on_call" => "on_call",
+        "escalation" => "escalation",
         "channel" => "channel",
         "min_approvals" => "min_approvals",
         "approval_timeout_secs" => "approval_timeout_minutes",

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalMode;
-use pyxis_gateway::Config;
 use pyxis_gateway::admin::{credentials, policies, workspaces};
+use pyxis_gateway::{Config, Error as Service};
 use pyxis_store::Engine;
 
 use super::agents::unprocessable;
-use super::{policy_form, problem};
+use super::policy_form;
 use crate::error::html;
 use crate::form::{Page, SubmittedForm};
 use crate::notice::Notice;
@@ -83,10 +83,7 @@ pub(crate) async fn save(
     let problems = match policy_form::seconds(&typed, stored_window(before.approval_timeout_secs)) {
         None if !typed.is_empty() => {
             let mut problems = Problems::default();
-            problems.add(
-                "approval_timeout_minutes",
-                "Enter whole minutes, or leave blank for the server's default.",
-            );
+            problems.add("approval_timeout_minutes", policy_form::window_problem());
             problems
         }
         seconds => {
@@ -94,7 +91,12 @@ pub(crate) async fn save(
             let actor = who.person.actor();
             match workspaces::update(&state.gateway.audited, &actor, mode, Some(window)).await {
                 Ok(_) => return Ok(Notice::Saved.redirect(&state, "/app/settings")),
-                Err(error) => problem(error, "approval_timeout_minutes", |_| "approval_timeout_minutes")?,
+                Err(Service::InvalidField { .. }) => {
+                    let mut problems = Problems::default();
+                    problems.add("approval_timeout_minutes", policy_form::window_problem());
+                    problems
+                }
+                Err(error) => return Err(error.into()),
             }
         }
     };

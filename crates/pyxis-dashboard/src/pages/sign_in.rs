@@ -16,7 +16,7 @@ use crate::session::{self, AnonymousVisit, HasCsrf, SignedIn, local_path};
 use crate::view::sign_in::{LinkPage, SignInPage, SignInState};
 use crate::{Error, State, text};
 
-pub(super) const HOME: &str = "/app/inbox";
+pub(super) const HOME: &str = super::home::HERE;
 
 #[derive(Default, Deserialize)]
 pub(crate) struct SignInParams {

@@ -119,6 +119,8 @@ fn choices(chosen: impl Fn(WebhookEvent) -> bool) -> Vec<Choice> {
         WebhookEvent::ScoreChanged => "the score of an address changed in a scorer",
         WebhookEvent::ReviewRequested => "a holder asked for a review of a score",
         WebhookEvent::ReviewDecided => "a manager decided a review",
+        WebhookEvent::TaskProposed => "an agent proposed a task",
+        WebhookEvent::TaskDecided => "a person approved or denied a task",
     };
     let choice = |event: &WebhookEvent| Choice {
         value: event.as_str().to_owned(),

@@ -6,7 +6,8 @@ use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/account`. Posts: `/app/account/passkeys` (`name`, `ceremony`, `credential`, after
 /// `/app/account/passkeys/begin`), `/app/account/passkeys/{id}/rename` (`name`) and `/remove`;
-/// `/app/account/password` (`password`, `new_password`, `new_password_again`);
+/// `/app/account/password` (`password`, `new_password`, `new_password_again`). More posts:
+/// `/app/account/quiet-hours` (`time_zone`, `from`, `to`) and `/app/account/quiet-hours/remove`;
 /// `/app/account/tokens` (`name`, `scope` each, `expires_in_days`), `/app/account/tokens/{id}/revoke`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "account.html")]
@@ -21,6 +22,8 @@ pub struct AccountPage {
     pub grants: Vec<String>,
     /// The form for a new token.
     pub token_form: TokenForm,
+    /// Hours in which messages to the person wait.
+    pub quiet_hours: QuietHoursForm,
     /// True if there is a password, which is then required to change it.
     pub has_password: bool,
     /// Problems with the form for a new password.
@@ -53,6 +56,20 @@ pub struct Token {
     pub expires: Option<Timestamp>,
     /// True if it has expired.
     pub over: bool,
+}
+
+/// The form for quiet hours.
+#[derive(Clone, Debug, Default)]
+pub struct QuietHoursForm {
+    /// True if quiet hours are set, so that they can be removed.
+    pub is_set: bool,
+    /// IANA name.
+    pub time_zone: String,
+    /// `22:00`.
+    pub from: String,
+    /// `07:00`.
+    pub to: String,
+    pub problems: Problems,
 }
 
 /// The form for a new token.

@@ -24,6 +24,8 @@ pub struct AgentLine {
     pub name: String,
     /// Start of the key: `pxk_3fA…`.
     pub key_hint: String,
+    /// True if someone received a key.
+    pub has_key: bool,
     /// True if its key works.
     pub enabled: bool,
     /// Requests in the current hour and the limit: `12 of 100 this hour`, `12 this hour, no limit`.
@@ -99,8 +101,8 @@ pub struct AgentKeyPage {
     pub rotated: bool,
     /// Configurations of programs.
     pub guide: ConnectGuide,
-    /// A `curl` with the key in it.
-    pub curl: String,
+    /// A `curl` with the key in it, if the agent may use a credential.
+    pub curl: Option<String>,
 }
 
 /// Configurations of programs with an agent's key, and the place to ask for its first call.
@@ -108,6 +110,8 @@ pub struct AgentKeyPage {
 pub struct ConnectGuide {
     /// A command that puts the key into the environment.
     pub environment: String,
+    /// True if the command contains the key, false if a placeholder.
+    pub has_key: bool,
     pub programs: Vec<ProgramConfiguration>,
     /// URL of the page for agents that send HTTP themselves.
     pub instructions: String,
@@ -141,7 +145,8 @@ pub struct AgentConnectPage {
     pub shell: Layout,
     pub id: String,
     pub name: String,
-    pub guide: ConnectGuide,
+    /// `None` until someone received a key; the page then creates one (`POST /app/agents/{id}/rotate`).
+    pub guide: Option<ConnectGuide>,
 }
 
 impl std::fmt::Debug for AgentKeyPage {

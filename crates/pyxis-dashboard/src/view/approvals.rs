@@ -1,11 +1,16 @@
 //! The inbox, the approval page, the standalone approval page, and the card they share.
 
 use askama::Template;
+use pyxis_gateway::approvals::inbox::MethodRisk;
 
 use super::body::BodyView;
 use super::edit::{EditCard, EditForm};
-use super::{DecisionBadge, Layout, Search, Timestamp, in_section};
+use super::tasks::TaskLine;
+use super::{Choice, DecisionBadge, Layout, Search, Timestamp, in_section};
 use crate::text::Middle;
+
+/// Longest path in a compact row, in characters.
+const LINE_PATH: usize = 32;
 
 /// `GET /app/inbox`.
 #[derive(Clone, Debug, Template)]
@@ -14,8 +19,20 @@ pub struct InboxPage {
     pub shell: Layout,
     /// The search field.
     pub search: Search,
+    /// The selects next to it.
+    pub filters: InboxFilters,
+    /// True if the list is filtered: an empty one then means that nothing was found.
+    pub narrowed: bool,
+    /// Link to the first page of the list, with its filters and order.
+    pub list: String,
+    /// The query of that link.
+    pub list_query: String,
+    /// Link to the first page in the other order.
+    pub turned: String,
     /// This person's recent load; `None` if there were no requests.
     pub load: Option<Load>,
+    /// Proposed tasks that this person may decide, oldest first.
+    pub tasks: Vec<TaskLine>,
     /// Pending requests in the chosen order, those of one agent and route together.
     pub groups: Vec<CardGroup>,
     /// Links to more pages, if there are any.
@@ -27,6 +44,17 @@ pub struct InboxPage {
     pub newest_first: bool,
     /// Shown to managers if there has never been a request.
     pub first_request: Option<FirstRequest>,
+}
+
+/// The filters of the inbox.
+#[derive(Clone, Debug)]
+pub struct InboxFilters {
+    /// Agents with pending requests.
+    pub agents: Vec<Choice>,
+    /// Credentials with pending requests.
+    pub credentials: Vec<Choice>,
+    /// Kinds of methods.
+    pub kinds: Vec<Choice>,
 }
 
 /// Steps to a first request.
@@ -59,6 +87,10 @@ pub struct CardGroup {
 /// The common parts of a group's requests.
 #[derive(Clone, Debug)]
 pub struct SharedRoute {
+    /// Transaction id of the first request.
+    pub id: String,
+    /// True if the table of differences is too long to be open.
+    pub is_long: bool,
     /// `3 requests`.
     pub count: String,
     pub agent: String,
@@ -100,16 +132,6 @@ pub struct Load {
 }
 
 impl InboxPage {
-    /// True if any of the requests is approved with a passkey.
-    fn asks_passkey(&self) -> bool {
-        self.cards().any(Card::asks_passkey)
-    }
-
-    /// True if a request can be selected.
-    fn has_selectable(&self) -> bool {
-        self.cards().any(Card::is_selectable)
-    }
-
     fn count(&self) -> usize {
         self.cards().count()
     }
@@ -130,6 +152,8 @@ impl Load {
 pub struct Pages {
     /// `50 of 120 pending`.
     pub summary: String,
+    /// Label of the link to the next page; `None`: `More`.
+    pub more: Option<String>,
     /// The first page, unless this is it.
     pub start: Option<String>,
     /// The next page.
@@ -204,6 +228,14 @@ pub struct Card {
     pub mark: String,
     /// The page that shows it.
     pub place: ReturnTo,
+    /// Query of the inbox that an answer returns to.
+    pub list: String,
+    /// Cursor: the next page starts after this request.
+    pub cursor: String,
+    /// Summary for the compact row.
+    pub gist: Option<String>,
+    /// Risk of its method.
+    pub risk: MethodRisk,
     /// HTTP method, uppercase.
     pub method: String,
     /// Host, with the port if it is not the default.
@@ -241,12 +273,37 @@ pub struct Card {
     pub expires: Timestamp,
     /// Approvals needed.
     pub min_approvals: u32,
+    /// Sentence about the rooms and people that were asked, and the next escalation step; empty in lists.
+    pub asked: String,
     /// Approvals so far.
     pub approvals: Vec<Vote>,
     /// State of the request for this person.
     pub state: CardState,
+    /// True if it is approved and its result is not known yet.
+    pub under_way: bool,
+    /// The beginning of the response, if this person may read it.
+    pub response: Option<ResponseExcerpt>,
     /// True if a receipt can be downloaded here.
     pub has_receipt: bool,
+}
+
+/// The beginning of the response to an approved request, without secrets.
+#[derive(Clone, Debug, Default)]
+pub struct ResponseExcerpt {
+    /// HTTP status; `None` for a signature and for a failure.
+    pub status: Option<String>,
+    /// True for a failure, and for a status of 400 or higher.
+    pub is_error: bool,
+    /// The `Content-Type`.
+    pub content_type: Option<String>,
+    /// `1.5 KiB`; `None` if there is no response.
+    pub size: Option<String>,
+    /// The beginning of the body, if it is text.
+    pub text: Option<String>,
+    /// `… 1,204 bytes more`, if only the beginning is shown.
+    pub more: Option<String>,
+    /// Reason why the body is missing or incomplete.
+    pub note: Option<String>,
 }
 
 /// A payload to sign, made readable: control and bidi characters are visible.
@@ -396,6 +453,31 @@ impl Card {
         // An edited request is decided on its own page, which shows the difference.
         matches!((self.place, &self.state), (ReturnTo::Inbox, CardState::Open { .. }))
             && self.edited.is_none()
+    }
+
+    /// Path for a compact row: short enough that its end stays visible.
+    fn line_path(&self) -> String {
+        let Middle { head, tail, .. } = Middle::new(&self.path.full, LINE_PATH);
+        tail.map_or_else(|| head.clone(), |tail| format!("{head}…{tail}"))
+    }
+
+    /// True if this person may decide it now.
+    const fn is_open(&self) -> bool {
+        matches!(self.state, CardState::Open { .. } | CardState::Longer)
+    }
+
+    /// Class of the method's badge in the stylesheet.
+    const fn risk_class(&self) -> &'static str {
+        match self.risk {
+            MethodRisk::Read => "reads",
+            MethodRisk::Write => "writes",
+            MethodRisk::Delete => "deletes",
+        }
+    }
+
+    /// True if a script follows it: it is pending, or its result is not known yet.
+    pub const fn is_live(&self) -> bool {
+        self.is_pending() || self.under_way
     }
 
     /// True if it is still pending.

@@ -14,6 +14,8 @@ pub struct BatchPage {
     pub summary: String,
     /// In the order of the form.
     pub results: Vec<BatchResult>,
+    /// Link back to the inbox, with its filters.
+    pub inbox: String,
 }
 
 /// The outcome of one request.

@@ -1,6 +1,7 @@
 //! Policies and grants: which requests pass, need approval or are denied.
 
 use askama::Template;
+use pyxis_core::policy::MAX_TIMEOUT_SECS;
 
 use super::{Choice, DecisionBadge, Layout, Problems, RoomField, Search, Timestamp, in_section};
 
@@ -75,8 +76,12 @@ pub enum MethodRule {
     Deny,
 }
 
+/// Most minutes to decide that a form accepts.
+pub const MAX_MINUTES: u64 = MAX_TIMEOUT_SECS / 60;
+
 /// The editor. Fields: `method_{METHOD}` for each of [`PolicyForm::methods`] (`auto`, `ask`, `deny`). Lists, one
-/// per line: `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `content_rules`, `allowed_approvers`.
+/// per line: `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `content_rules`, `allowed_approvers`, `on_call`,
+/// `escalation`.
 /// Numbers and flags: `min_approvals`, `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes`
 /// (blank: the server's). Also `channel`, the room of each chat platform whose channel is offered (blank: the
 /// workspace's), and `replay_count` for the replay.
@@ -94,6 +99,10 @@ pub struct PolicyForm {
     pub content_rules: String,
     /// One e-mail address per line; empty means any eligible approver.
     pub allowed_approvers: String,
+    /// One e-mail address per line; empty means no one.
+    pub on_call: String,
+    /// One step per line: `10 eligible`.
+    pub escalation: String,
     /// Digits.
     pub min_approvals: String,
     /// True if the agent must give a reason.

@@ -2,6 +2,9 @@
 
 use axum::body::Body;
 use http::{Request, StatusCode};
+use pyxis_gateway::Actor;
+use pyxis_gateway::admin::workspaces::FIRST_AGENT;
+use pyxis_gateway::admin::{agents, credentials};
 use pyxis_testkit::engines;
 
 use crate::support::{Browser, Page, Server};
@@ -63,6 +66,43 @@ engines! {
         assert!(again.contains("Claude Code") && !again.contains(&key), "{again}");
         assert!(!made.text.contains("data-active") && !made.text.contains("Active: "), "{}", made.text);
         assert!(again.contains("data-active") && again.contains("Active: the latest call arrived"), "{again}");
+    }
+
+    async fn an_agent_without_a_key_gets_it_on_its_page_and_it_is_shown_once(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        agents::withhold_key(&server.gateway, &Actor::cli(team.id), FIRST_AGENT).await.unwrap();
+        assert_eq!(asks(&server, &team.agent_key).await, StatusCode::UNAUTHORIZED, "no one has this key");
+        let home = owner.get("/app").await.text;
+        let connect = home.split("href=\"").find(|rest| rest.contains("/connect\"")).unwrap();
+        let connect = connect.split('"').next().unwrap().to_owned();
+        let page = connect.trim_end_matches("/connect");
+        for path in [connect.as_str(), page, "/app/agents"] {
+            let shown = owner.get(path).await.text;
+            assert!(!shown.contains("px_agent_"), "no part of a key, and no placeholder: {shown}");
+        }
+        let before = owner.get(&connect).await.text;
+        assert!(before.contains("The agent has no key yet.") && !before.contains("data-copy"), "{before}");
+
+        let made = owner.submit(&connect, &format!("{page}/rotate"), &[]).await;
+        assert!(!made.text.contains("The old key no longer works."), "there was none");
+        assert_eq!(asks(&server, &key(&made)).await, StatusCode::ACCEPTED);
+        let after = owner.get(&connect).await.text;
+        assert!(after.contains("Claude Code") && !after.contains(&key(&made)), "{after}");
+        let again = owner.submit(&connect, &format!("{page}/rotate"), &[]).await;
+        assert!(again.text.contains("The old key no longer works."), "{}", again.text);
+    }
+
+    async fn what_lacks_the_key_or_a_credential_is_not_offered_to_copy(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let (page, _) = add(&mut owner).await;
+        let connect = owner.get(&format!("{page}/connect")).await.text;
+        let sets = connect.split("aria-label=\"Command that sets the key\"").nth(1).unwrap();
+        assert!(sets.starts_with(">export PX_AGENT_KEY=px_agent_…<"), "{sets}");
+
+        credentials::remove(&server.gateway.audited, &Actor::cli(team.id), "billing").await.unwrap();
+        let made = owner.submit(&page, &format!("{page}/rotate"), &[]).await.text;
+        assert!(!made.contains("Command that sends a request"), "{made}");
+        assert!(made.contains("the agent needs a credential"), "{made}");
     }
 
     async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page(server: Server) {

@@ -334,10 +334,10 @@ async fn the_event_stream_tells_the_number_and_ends_with_the_session() {
         let frame = stream.frame().await?.unwrap();
         Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
     };
-    assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":0}\n\n");
+    assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":0,\"tasks\":0}\n\n");
     server.ask(&other, "/v1/elsewhere", "", "{}").await;
     server.ask(&team, "/v1/here", "", "{}").await;
-    assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":1}\n\n");
+    assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":1,\"tasks\":0}\n\n");
     browser.submit("/app/inbox", "/sign-out", &[]).await;
     server.ask(&team, "/v1/after", "", "{}").await;
     assert_eq!(next().await, None);
@@ -384,7 +384,7 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
         let mut stream = browser.open(&format!("/app/events?txn={txn}")).await.into_body();
         assert_eq!(
             said(&mut stream).await,
-            "event: inbox\ndata: {\"mark\":\"pending none 0 0\",\"pending\":2}\n\n"
+            "event: inbox\ndata: {\"mark\":\"pending none 0 0\",\"pending\":2,\"tasks\":0}\n\n"
         );
         stream
     };
@@ -394,17 +394,17 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
     browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
     assert_eq!(
         said(&mut of_denied).await,
-        "event: inbox\ndata: {\"mark\":\"denied none 1 0\",\"pending\":1}\n\n"
+        "event: inbox\ndata: {\"mark\":\"denied none 1 0\",\"pending\":1,\"tasks\":0}\n\n"
     );
     assert_eq!(
         said(&mut of_lapsed).await,
-        "event: inbox\ndata: {\"mark\":\"pending none 0 0\",\"pending\":1}\n\n"
+        "event: inbox\ndata: {\"mark\":\"pending none 0 0\",\"pending\":1,\"tasks\":0}\n\n"
     );
     server.later(std::time::Duration::from_secs(3601));
     pyxis_gateway::workers::expire_tick(&server.gateway).await.unwrap();
     assert_eq!(
         said(&mut of_lapsed).await,
-        "event: inbox\ndata: {\"mark\":\"expired none 0 0\",\"pending\":0}\n\n"
+        "event: inbox\ndata: {\"mark\":\"expired none 0 0\",\"pending\":0,\"tasks\":0}\n\n"
     );
 }
 

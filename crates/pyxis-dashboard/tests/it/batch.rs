@@ -240,8 +240,8 @@ engines! {
         assert!(!inbox.contains("Differs in"), "two routes: {inbox}");
         server.ask(&team, "/v1/customers/102/refunds", "", &body(7)).await;
         let inbox = owner.get(INBOX).await.text;
-        assert!(inbox.contains("2 requests from default-agent"), "{inbox}");
-        assert!(inbox.contains("/v1/customers/*/refunds"), "{inbox}");
+        assert!(inbox.contains("2 requests</span> from default-agent"), "{inbox}");
+        assert!(inbox.replace("<wbr>", "").contains("/v1/customers/*/refunds"), "{inbox}");
         for column in ["path", "?dry", "amount"] {
             assert!(inbox.contains(&format!("<th scope=\"col\" class=\"mono\">{column}</th>")), "{column}: {inbox}");
         }
@@ -253,6 +253,6 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         server.ask(&team, "/v1/long", "", &"x".repeat(9000)).await;
         let inbox = owner.get(INBOX).await.text;
-        assert!(!inbox.contains("data-select") && !inbox.contains(DECIDE), "{inbox}");
+        assert!(!inbox.contains("form=\"several\" data-select"), "{inbox}");
     }
 }

@@ -62,6 +62,7 @@ engines! {
                 chat: "-100200".to_owned(),
                 nonce_hash: nonce.to_string().repeat(64),
                 created_at: state.now(),
+                recipient: None,
             };
             chat_messages::insert(&state.store, &new).await.unwrap();
             let rows = chat_messages::list(&state.store, team.id, txn).await.unwrap();

@@ -200,9 +200,9 @@ engines! {
             let frame = stream.frame().await.expect("a message").unwrap();
             String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
         };
-        assert_eq!(next().await, "event: inbox\ndata: {\"pending\":0}\n\n");
+        assert_eq!(next().await, "event: inbox\ndata: {\"pending\":0,\"tasks\":0}\n\n");
         server.ask(&ours, "/v1/more", "", "{}").await;
         server.ask(&theirs, "/v1/own", "", "{}").await;
-        assert_eq!(next().await, "event: inbox\ndata: {\"pending\":1}\n\n");
+        assert_eq!(next().await, "event: inbox\ndata: {\"pending\":1,\"tasks\":0}\n\n");
     }
 }

@@ -294,7 +294,7 @@ engines! {
             let id = ChatMessageId::new(now, entropy);
             let (chat, nonce_hash) = (format!("chat-{n:02}"), format!("{n:064x}"));
             let workspace_id = team.id;
-            let new = NewChatMessage { id, workspace_id, txn_id: txn, platform, chat, nonce_hash, created_at: now };
+            let new = NewChatMessage { id, workspace_id, txn_id: txn, platform, chat, nonce_hash, created_at: now, recipient: None };
             chat_messages::insert(store, &new).await.unwrap();
             let rows = chat_messages::list(store, team.id, txn).await.unwrap();
             let row = rows.iter().find(|row| row.id == id).unwrap();

@@ -21,10 +21,13 @@ const CSP_WITH_WORKER: &str = "default-src 'none'; script-src 'self'; style-src 
 /// Every page for managers.
 async fn every_page(server: &Server, browser: &mut Browser) -> Vec<String> {
     let mut paths: Vec<String> = [
+        "/app",
         "/app/inbox",
         "/app/inbox?order=newest",
         "/app/inbox?q=nothing+like+it",
         "/app/decided",
+        "/app/tasks",
+        "/app/tasks?before=nonsense",
         "/app/decided?q=billing&after=1.x",
         "/app/account",
         "/app/agents",

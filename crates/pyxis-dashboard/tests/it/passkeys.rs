@@ -195,7 +195,7 @@ engines! {
         assert_eq!(begun["options"]["userVerification"], "required");
         let given = key.get(&begun["options"]);
         let entered = finish(&mut fresh, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
-        assert_eq!((entered.status, entered.location()), (StatusCode::SEE_OTHER, "/app/inbox"));
+        assert_eq!((entered.status, entered.location()), (StatusCode::SEE_OTHER, "/app"));
         assert!(fresh.get(ACCOUNT).await.text.contains("ana@example.com"));
         assert!(fresh.get(ACCOUNT).await.text.contains("just now"), "when it was last used");
         // Neither again, nor by an unregistered passkey, nor when the person is disabled.

@@ -34,6 +34,8 @@ async fn everybody(server: &Server) -> (Team, Vec<(Who, Browser)>) {
 
 /// Routes that a member reaches. All others under `/app` are for owners and admins.
 const FOR_MEMBERS: &[(&str, &str)] = &[
+    ("GET", "/app"),
+    ("POST", "/app/setup/skip"),
     ("GET", "/app/events"),
     ("GET", "/app/inbox"),
     ("POST", "/app/inbox/begin"),
@@ -56,12 +58,19 @@ const FOR_MEMBERS: &[(&str, &str)] = &[
     ("POST", "/app/staged/{id}/withdraw"),
     ("GET", "/app/account"),
     ("POST", "/app/account/password"),
+    ("POST", "/app/account/quiet-hours"),
+    ("POST", "/app/account/quiet-hours/remove"),
     ("POST", "/app/account/passkeys"),
     ("POST", "/app/account/passkeys/begin"),
     ("POST", "/app/account/passkeys/{id}/rename"),
     ("POST", "/app/account/passkeys/{id}/remove"),
     ("POST", "/app/account/tokens"),
     ("POST", "/app/account/tokens/{id}/revoke"),
+    ("GET", "/app/tasks"),
+    ("GET", "/app/tasks/{id}"),
+    ("POST", "/app/tasks/{id}/approve"),
+    ("POST", "/app/tasks/{id}/deny"),
+    ("POST", "/app/tasks/{id}/stop"),
     ("GET", "/app/notifications"),
     ("POST", "/app/notifications/link"),
     ("POST", "/app/notifications/unlink"),
@@ -100,7 +109,7 @@ engines! {
         let txn = server.ask(&team, "/v1/items", "", "{}").await;
         let mut checked = 0;
         for (method, route) in ROUTES {
-            if !route.starts_with("/app/") && !route.starts_with("/approve/") {
+            if *route != "/app" && !route.starts_with("/app/") && !route.starts_with("/approve/") {
                 continue;
             }
             let here = path(route, "billing", &txn);

@@ -42,13 +42,31 @@ engines! {
 
     async fn a_window_that_is_none_is_refused_beside_its_field_and_changes_nothing(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        for typed in ["x", "0", "-5", "1.5"] {
+        for typed in ["x", "0", "-5", "1.5", "10081"] {
             let fields = [("default_approval_mode", "autonomous"), ("approval_timeout_minutes", typed)];
             let refused = owner.submit("/app/settings", "/app/settings", &fields).await;
             assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{typed}");
             assert!(refused.text.contains("id=\"approval_timeout_minutes-problem\""), "{}", refused.text);
+            assert!(refused.text.contains("Enter 1 to 10080 whole minutes"), "{}", refused.text);
             assert!(refused.text.contains(&format!("value=\"{typed}\"")), "what was typed stays");
             assert_eq!(stored(&server, &team).await, (ApprovalMode::Gated, None), "{typed}");
         }
+    }
+
+    async fn the_longest_window_is_named_beside_its_field_and_accepted(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        for path in ["/app/settings", "/app/policies/billing"] {
+            let page = owner.get(path).await.text;
+            let (_, label) = page.split_once("<label for=\"approval_timeout_minutes\">").expect(path);
+            let told = "Minutes to decide <span class=\"optional\">1 to 10080, which is 7 days";
+            assert!(label.starts_with(told), "{label}");
+            assert!(page.contains("type=\"number\" min=\"1\" max=\"10080\""), "{page}");
+        }
+        let fields = [("default_approval_mode", "gated"), ("approval_timeout_minutes", "10080")];
+        owner.submit("/app/settings", "/app/settings", &fields).await;
+        assert_eq!(stored(&server, &team).await, (ApprovalMode::Gated, Some(604_800)));
+        let fields = [("min_approvals", "1"), ("channel", "dashboard"), ("approval_timeout_minutes", "10081")];
+        let refused = owner.submit("/app/policies/billing", "/app/policies/billing", &fields).await;
+        assert!(refused.text.contains("Enter 1 to 10080 whole minutes"), "{}", refused.text);
     }
 }

@@ -86,7 +86,7 @@ impl Scene {
         let begun = begin(&mut browser, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         let given = key.get(&begun["options"]);
         let page = finish(&mut browser, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
-        assert_eq!(page.location(), "/app/inbox");
+        assert_eq!(page.location(), "/app");
         browser
     }
 }
@@ -118,7 +118,7 @@ engines! {
         };
         sign_in_links::insert(&scene.server.gateway.store, &made).await.unwrap();
         let (mut puppet, page) = scene.open("/link/from-before").await;
-        assert_eq!(page.location(), "/app/inbox");
+        assert_eq!(page.location(), "/app");
         assert_eq!(scene.opened().await, opened);
         assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
     }
@@ -171,7 +171,7 @@ engines! {
         assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
         // The refused link was not used up: it works once the account is no one else's.
         scene.open(&scene.link(&Actor::cli(scene.team.id)).await).await;
-        assert_eq!(scene.open(&early).await.1.location(), "/app/inbox");
+        assert_eq!(scene.open(&early).await.1.location(), "/app");
         assert_eq!(scene.opened().await.0, cleo.user_id());
     }
 

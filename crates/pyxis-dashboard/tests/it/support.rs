@@ -331,7 +331,7 @@ impl Browser {
     pub(crate) async fn use_link(&mut self, link: &str) {
         let fields = [("password", PASSWORD), ("password_again", PASSWORD)];
         let page = self.submit(link, link, &fields).await;
-        assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, "/app/inbox"));
+        assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, "/app"));
     }
 
     pub(crate) async fn sign_in(&mut self, email: &str, password: &str) -> Page {

@@ -12,7 +12,7 @@ use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::window;
 use pyxis_store::agents::{self, AgentChange, AgentRow, NewAgent};
-use pyxis_store::{Store, StoreError, Tx, credentials, grants, limits};
+use pyxis_store::{Store, StoreError, Tx, credentials, grants, limits, tasks};
 use serde_json::json;
 
 use super::credentials::check_name;
@@ -145,7 +145,8 @@ pub async fn used_this_hour(
     Ok(used.into_iter().collect())
 }
 
-/// Changes an agent. Disabling it ends grants that cover only this agent.
+/// Changes an agent. Disabling it ends grants that cover only this agent, and its tasks. Tasks with a credential that it
+/// may no longer use stop as well.
 pub async fn update(db: &AuditedStore, actor: &Actor, id: AgentId, patch: AgentPatch) -> Result<Agent> {
     let before = get(&db.store, actor.workspace, id).await?;
     if let Some(name) = &patch.name {
@@ -173,8 +174,13 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: AgentId, patch: AgentP
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(patch.name.unwrap_or_default())),
         other => other?,
     };
+    if let Some(AgentScope::Named(_)) = patch.credentials {
+        let reason = "credential taken from the agent";
+        tasks::stop_beyond_scope(&mut change.tx, actor.workspace, id, reason, now).await?;
+    }
     if patch.enabled == Some(false) {
         grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent disabled", now).await?;
+        tasks::stop_for_agent(&mut change.tx, actor.workspace, id, "agent disabled", now).await?;
     }
     let event = match patch.enabled {
         Some(true) => AuditEvent::AgentEnabled,
@@ -196,11 +202,24 @@ pub async fn rotate(state: &State, actor: &Actor, id: AgentId) -> Result<(Agent,
     Ok((get(&state.store, actor.workspace, id).await?, key))
 }
 
-/// Removes an agent, its key, and grants that cover only this agent.
+/// Replaces an agent's key, which no one received, with one that no one knows. [`rotate`] creates the first usable key.
+pub async fn withhold_key(state: &State, actor: &Actor, name: &str) -> Result<()> {
+    let agent = by_name(&state.store, actor.workspace, name).await?;
+    let unknown = new_key(&*state.entropy);
+    let mut change = state.audited.begin(actor).await?;
+    agents::set_key(&mut change.tx, actor.workspace, agent.row.id, &hash_of(&unknown), "").await?;
+    let detail = json!({ "agent": agent.row.name, "id": agent.row.id, "without_key": true });
+    Ok(change.commit(AuditEvent::AgentRotated, detail).await?)
+}
+
+/// Removes an agent, its key, and grants that cover only this agent. Stops its tasks.
 pub async fn remove(db: &AuditedStore, actor: &Actor, id: AgentId) -> Result<()> {
     let agent = get(&db.store, actor.workspace, id).await?;
     let mut change = db.begin(actor).await?;
+    // No task of the agent is approved in between.
+    agents::lock(&mut change.tx, actor.workspace, id).await?;
     grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent removed", db.now()).await?;
+    tasks::stop_for_agent(&mut change.tx, actor.workspace, id, "agent removed", db.now()).await?;
     agents::remove(&mut change.tx, actor.workspace, id).await?;
     Ok(change.commit(AuditEvent::AgentRemoved, json!({ "agent": agent.row.name, "id": id })).await?)
 }

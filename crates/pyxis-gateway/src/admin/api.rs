@@ -14,10 +14,12 @@ mod grants;
 mod mcp_tools;
 mod people;
 mod policies;
+mod quiet_hours;
 pub(crate) mod receipts;
 mod session;
 mod settings;
 mod staged;
+mod tasks;
 mod tokens;
 mod webhooks;
 
@@ -57,6 +59,11 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(policies::replay))
         .routes(routes!(staged::list))
         .routes(routes!(staged::withdraw))
+        .routes(routes!(tasks::list))
+        .routes(routes!(tasks::show))
+        .routes(routes!(tasks::approve))
+        .routes(routes!(tasks::deny))
+        .routes(routes!(tasks::stop))
         .routes(routes!(grants::list))
         .routes(routes!(grants::revoke))
         .routes(routes!(people::list, people::add))
@@ -67,6 +74,7 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(people::withdraw_invitation))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(quiet_hours::show, quiet_hours::put, quiet_hours::remove))
         .routes(routes!(settings::show, settings::update, settings::replace))
         .routes(routes!(audit::search))
         .routes(routes!(brand::show))

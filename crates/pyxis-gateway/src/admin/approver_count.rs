@@ -27,19 +27,11 @@ impl ApproverCount {
         credential: CredentialId,
         policy: &Policy,
     ) -> Result<Self> {
-        let granted = rights::list(store, workspace).await?;
-        let is_assigned = |user: &UserRow| {
-            granted.iter().any(|(whose, on, right)| *whose == user.id && *on == credential && right.approve)
-        };
         let owners = passkeys::owners(store, workspace).await?;
         let mut count = Self::default();
-        for user in people::list(store, workspace).await? {
-            let listed = &policy.allowed_approvers;
-            let may = eligibility::may_approve(user.role, is_assigned(&user), listed, &user.email);
-            if may && user.disabled_at.is_none() {
-                count.all += 1;
-                count.with_passkey += u32::from(owners.contains(&user.id));
-            }
+        for user in able(store, workspace, credential, policy).await? {
+            count.all += 1;
+            count.with_passkey += u32::from(owners.contains(&user.id));
         }
         Ok(count)
     }
@@ -65,6 +57,26 @@ impl ApproverCount {
         }
         warnings
     }
+}
+
+/// The enabled people of the workspace who may approve the credential's requests with this policy.
+pub(super) async fn able(
+    store: &Store,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    policy: &Policy,
+) -> Result<Vec<UserRow>> {
+    let granted = rights::list(store, workspace).await?;
+    let is_assigned = |user: &UserRow| {
+        granted.iter().any(|(whose, on, right)| *whose == user.id && *on == credential && right.approve)
+    };
+    let mut people = people::list(store, workspace).await?;
+    people.retain(|user| {
+        let listed = &policy.allowed_approvers;
+        let may = eligibility::may_approve(user.role, is_assigned(user), listed, &user.email);
+        may && user.disabled_at.is_none()
+    });
+    Ok(people)
 }
 
 /// `no one has`, `only 1 has`, `only 2 have`.

@@ -6,6 +6,7 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_http::openapi::{Id, Time};
 use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditEntry, AuditFilter, ChainVerdict, Tally};
+use pyxis_store::home::{self, Decisions, RefusedCredential};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -34,6 +35,23 @@ pub async fn over_time(
     bucket_ms: i64,
 ) -> Result<Vec<(UnixMillis, String, i64)>> {
     Ok(audit::decisions_over_time(store, workspace, from, to, bucket_ms).await?)
+}
+
+/// Records since a time by event and decision, as the home page counts them.
+pub async fn decisions(state: &State, workspace: WorkspaceId, since: UnixMillis) -> Result<Vec<Decisions>> {
+    state.audit.flush().await?;
+    Ok(home::decisions(&state.store, workspace, since).await?)
+}
+
+/// Credentials whose requests APIs refused since a time, most refused first.
+pub async fn refused_credentials(
+    state: &State,
+    workspace: WorkspaceId,
+    since: UnixMillis,
+    limit: u32,
+) -> Result<Vec<RefusedCredential>> {
+    state.audit.flush().await?;
+    Ok(home::refused_credentials(&state.store, workspace, since, limit).await?)
 }
 
 /// Requests by agent and decision in buckets of `bucket_ms` that start at `from`.

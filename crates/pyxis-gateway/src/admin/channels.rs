@@ -10,10 +10,9 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
-use pyxis_store::Store;
-use pyxis_store::audit::AuditedStore;
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
+use pyxis_store::{Store, announcements};
 use serde_json::json;
 
 use crate::channels::{self, code_hash, examination, unreachable};
@@ -71,18 +70,21 @@ pub async fn accounts(store: &Store, workspace: WorkspaceId, user: UserId) -> Re
     Ok(chat_identities::list_for_user(store, workspace, user).await?)
 }
 
-/// Unlinks an account from a person, so that it can no longer decide.
+/// Unlinks an account from a person, so that it can no longer decide. Messages to it that wait are not sent.
 pub async fn unlink(
-    db: &AuditedStore,
+    state: &State,
     actor: &Actor,
     user: UserId,
     platform: ChatPlatform,
     account: &str,
 ) -> Result<()> {
-    let mut change = db.begin(actor).await?;
-    if !chat_identities::unlink(&mut change.tx, actor.workspace, user, platform, account).await? {
+    let (workspace, now) = (actor.workspace, state.now());
+    let mut change = state.audited.begin(actor).await?;
+    if !chat_identities::unlink(&mut change.tx, workspace, user, platform, account).await? {
         return Err(Error::not_found("account"));
     }
+    chat_messages::delete_unposted(&mut change.tx, workspace, user, platform, account).await?;
+    announcements::remove_later(&mut change.tx, workspace, platform.as_str(), user, now).await?;
     let detail = json!({ "platform": platform.as_str(), "account": account });
     Ok(change.commit(AuditEvent::ChatUnlinked, detail).await?)
 }

@@ -16,7 +16,7 @@ use pyxis_core::{mcp_tool, presets};
 use pyxis_store::audit::AuditedStore;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
-use pyxis_store::{Store, StoreError, grants, mcp_tools, policies};
+use pyxis_store::{Store, StoreError, grants, mcp_tools, policies, tasks};
 use serde_json::json;
 
 use super::channels;
@@ -248,6 +248,7 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
         credentials::update(&mut change.tx, actor.workspace, row.id, wanted, now).await?;
     }
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
+    tasks::stop_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
     change
         .commit_about(AuditEvent::CredentialSecretReplaced, Some(&row.name), json!({ "version": version }))
         .await?;
@@ -260,6 +261,7 @@ pub async fn remove(db: &AuditedStore, actor: &Actor, name: &str) -> Result<()> 
     let mut change = db.begin(actor).await?;
     let now = db.now();
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
+    tasks::stop_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
     credentials::remove(&mut change.tx, actor.workspace, row.id).await?;
     Ok(change.commit_about(AuditEvent::CredentialRemoved, Some(&row.name), json!({})).await?)
 }

@@ -7,17 +7,19 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{
-    self, CompiledPolicy, Finding, Method, Operations, Policy, PolicyError, PolicyVerdict, RequestContent,
-    Rule,
+    self, CompiledPolicy, EscalationTarget, Finding, Method, Operations, Policy, PolicyError, PolicyVerdict,
+    RequestContent, Rule,
 };
 use pyxis_core::target::Target;
+use pyxis_core::task::{self, TaskUrl};
 use pyxis_http::openapi::Time;
 use pyxis_store::agents::AgentRow;
 use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::grants::GrantLookup;
 use pyxis_store::policies::{self, PolicyRow};
-use pyxis_store::{Store, agents, audit, grants, workspaces};
+use pyxis_store::tasks::TaskLookup;
+use pyxis_store::{Store, StoreEvent, agents, audit, grants, tasks, workspaces};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -150,14 +152,18 @@ async fn put_if(state: &State, actor: &Actor, name: &str, policy: &Policy, base:
         }
     };
     let ended = end_grants(state.now(), &mut change, &credential, before.as_ref(), policy).await?;
-    let detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
+    let stopped = stop_tasks(state.now(), &mut change, &credential, before.as_ref(), policy).await?;
+    let mut detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
+    if stopped > 0 {
+        detail["tasks_stopped"] = stopped.into();
+    }
     change.commit_about(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?;
     Ok(version)
 }
 
 /// Checks the policy's rooms that have changed.
 pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy: &Policy) -> Result<()> {
-    if policy.rooms == Rooms::default() {
+    if policy.rooms == Rooms::default() && policy.escalation.is_empty() {
         return Ok(());
     }
     let stored = by_id(&state.store, credential.workspace_id, credential.id).await?;
@@ -166,7 +172,22 @@ pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy
             channels::check_room(state, platform, room).await?;
         }
     }
+    for step in &policy.escalation {
+        let EscalationTarget::Room(platform, room) = &step.target else { continue };
+        let is_stored = |stored: &Policy| stored.rooms_on(*platform).any(|known| known == room);
+        if !stored.as_ref().is_some_and(is_stored) {
+            channels::check_room(state, *platform, room).await.map_err(in_escalation)?;
+        }
+    }
     Ok(())
+}
+
+/// Names the field of the document, not that of the step.
+fn in_escalation(error: Error) -> Error {
+    match error {
+        Error::InvalidField { field, detail } => Error::field("escalation", format!("{field}: {detail}")),
+        other => other,
+    }
 }
 
 /// Locks and reads the policy before a change. From here on, no grant is opened under it.
@@ -196,6 +217,30 @@ pub(super) async fn end_grants(
         }
     }
     Ok(ended)
+}
+
+/// Stops tasks with an action that the new policy no longer allows. Returns their number.
+pub(super) async fn stop_tasks(
+    now: UnixMillis,
+    change: &mut Change<'_>,
+    credential: &CredentialRow,
+    before: Option<&Policy>,
+    after: &Policy,
+) -> Result<usize> {
+    let tightened = policy::tightened(before, after);
+    let workspace = credential.workspace_id;
+    let mut stopped = 0;
+    for action in tasks::live_actions(&mut change.tx, workspace, credential.id, now).await? {
+        let example = TaskUrl::parse(&action.url).ok().and_then(|url| url.example());
+        let covered = Method::parse(&action.method).zip(example);
+        if covered.is_none_or(|(method, target)| tightened.revokes(method, &target)) {
+            let task = action.task_id;
+            stopped +=
+                usize::from(tasks::stop(&mut change.tx, workspace, task, "policy tightened", now).await?);
+            change.tx.notify(StoreEvent::Task { workspace, task });
+        }
+    }
+    Ok(stopped)
 }
 
 /// Removes a policy, so that the workspace's mode applies again.
@@ -287,10 +332,23 @@ pub async fn explain(
         let body = body.unwrap_or_default().as_bytes();
         let seen = RequestContent { content_type, is_encoded: false, query: target.query(), body };
         if let Some(found) = content::finding(&credential, &decision, method, &target, &seen) {
+            if found.verdict == PolicyVerdict::RequireApproval
+                && let Some(agent) = &agent
+                && let Some(detail) =
+                    by_task(state, agent, &credential, (method, &target), Some(&seen)).await?
+            {
+                return Ok(task_explanation(detail, warning(method, &target)));
+            }
             return Ok(by_content(&found));
         }
     }
     let unseen = (concerns && body.is_none()).then_some(CONTENT_UNSEEN);
+    let known = body.map(|body| RequestContent {
+        content_type,
+        is_encoded: false,
+        query: target.query(),
+        body: body.as_bytes(),
+    });
     if decision.verdict == PolicyVerdict::RequireApproval
         && grant::grant_may_apply(&decision, authorize::policy_of(&credential))
     {
@@ -302,7 +360,7 @@ pub async fn explain(
             credential_version: row.version,
             method: method.as_str(),
             route: &route,
-            agent: agent.map(|agent| agent.id),
+            agent: agent.as_ref().map(|agent| agent.id),
             now,
         };
         if let Some(found) = grants::covering(&state.store, &wanted).await? {
@@ -314,9 +372,64 @@ pub async fn explain(
                 warning: unseen.or_else(|| warning(method, &target)),
             });
         }
+        if let Some(agent) = &agent
+            && let Some(detail) =
+                by_task(state, agent, &credential, (method, &target), known.as_ref()).await?
+        {
+            return Ok(task_explanation(detail, unseen.or_else(|| warning(method, &target))));
+        }
     }
     let unread = || if concerns { None } else { passing(&decision, method, &target) };
     Ok(Explanation { warning: unseen.or_else(unread), ..to_explanation(&decision) })
+}
+
+/// One sentence about the task of an agent that covers a request, if there is one. Without the content, actions with
+/// conditions on it do not count.
+async fn by_task(
+    state: &State,
+    agent: &AgentRow,
+    credential: &ResolvedCredential,
+    (method, target): (Method, &Target),
+    content: Option<&RequestContent<'_>>,
+) -> Result<Option<String>> {
+    let decision = authorize::decide(credential, method, target);
+    if authorize::passkey_required(credential)
+        || !task::task_may_apply(&decision, authorize::policy_of(credential))
+    {
+        return Ok(None);
+    }
+    let wanted = TaskLookup {
+        workspace: agent.workspace_id,
+        agent: agent.id,
+        credential: credential.row.id,
+        credential_version: credential.row.version,
+        method: method.as_str(),
+        target,
+        now: state.now(),
+    };
+    for action in tasks::covering(&state.store, &wanted).await? {
+        let Ok(conditions) = task::conditions(&action.conditions()?) else { continue };
+        let is_met = match content {
+            Some(content) => content::meets(credential, (method, target), &conditions, content),
+            None => conditions.is_empty(),
+        };
+        if is_met {
+            let (task, left, most) = (action.task_id, action.max_uses - action.uses, action.max_uses);
+            return Ok(Some(format!("task {task} covers this request, with {left} of {most} uses left")));
+        }
+    }
+    Ok(None)
+}
+
+/// The explanation of a request that a task covers.
+fn task_explanation(detail: String, warning: Option<&'static str>) -> Explanation {
+    Explanation {
+        decision: PolicyVerdict::AutoApprove.as_str(),
+        rule: Rule::Task.as_str(),
+        pattern: None,
+        detail,
+        warning,
+    }
 }
 
 /// The explanation of a decision by a content rule.

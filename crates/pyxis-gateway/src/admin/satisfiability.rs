@@ -1,10 +1,11 @@
-//! Policies under which nothing could ever be approved. They are refused when they are saved.
+//! Policies under which nothing could ever be approved, or that ask people who may not decide. They are refused when they
+//! are saved.
 
 use pyxis_core::id::{CredentialId, WorkspaceId};
-use pyxis_core::policy::Policy;
+use pyxis_core::policy::{EscalationStep, Policy};
 use pyxis_store::Store;
 
-use super::approver_count::ApproverCount;
+use super::approver_count::{self, ApproverCount};
 use super::people;
 use crate::error::{Error, Result};
 
@@ -37,26 +38,47 @@ pub async fn obstacles(
     credential: CredentialId,
     policy: &Policy,
 ) -> Result<Vec<Obstacle>> {
+    let mut found = unable(store, workspace, credential, policy).await?;
     // One approval of anyone is what a workspace without a policy needs, too: a first person may still come.
     if policy.min_approvals <= 1 && policy.allowed_approvers.is_empty() {
-        return Ok(Vec::new());
+        return Ok(found);
     }
     let people = people::list(store, workspace).await?;
     let is_known = |email: &String| people.iter().any(|user| user.email.eq_ignore_ascii_case(email));
     let unknown = policy.allowed_approvers.iter().filter(|email| !is_known(email));
-    let mut found: Vec<Obstacle> = unknown
-        .map(|email| Obstacle {
-            field: "allowed_approvers",
-            detail: format!(
-                "no one here has the address {email}; add the person first, or correct the address"
-            ),
-        })
-        .collect();
+    found.extend(unknown.map(|email| Obstacle {
+        field: "allowed_approvers",
+        detail: format!("no one here has the address {email}; add the person first, or correct the address"),
+    }));
     let able = ApproverCount::load(store, workspace, credential, policy).await?.all;
     if able < policy.min_approvals {
         found.push(too_few(policy, able));
     }
     Ok(found)
+}
+
+/// People whom the policy would ask although they may not decide.
+async fn unable(
+    store: &Store,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    policy: &Policy,
+) -> Result<Vec<Obstacle>> {
+    let steps = policy.escalation.iter().flat_map(EscalationStep::emails);
+    let mut asked = policy.on_call.iter().map(|email| ("on_call", email)).collect::<Vec<_>>();
+    asked.extend(steps.map(|email| ("escalation", email)));
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let able = approver_count::able(store, workspace, credential, policy).await?;
+    asked.retain(|(_, email)| !able.iter().any(|user| user.email.eq_ignore_ascii_case(email)));
+    let obstacle = |(field, email): (&'static str, &String)| Obstacle {
+        field,
+        detail: format!(
+            "{email} may not decide here; name an owner, an admin, or a member with the Approve right on the credential"
+        ),
+    };
+    Ok(asked.into_iter().map(obstacle).collect())
 }
 
 fn too_few(policy: &Policy, able: u32) -> Obstacle {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use pyxis_core::approval_mode::{ApprovalMode, Role};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
+use pyxis_core::policy::MAX_TIMEOUT_SECS;
 use pyxis_core::secret::SecretString;
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{Store, StoreError, users};
@@ -21,7 +22,7 @@ use pyxis_core::actor::Actor;
 /// Name of every workspace's first agent (`docs/reference/behavior/proxy.md#workspaces`).
 pub const FIRST_AGENT: &str = "default-agent";
 /// Allowed approval window, in seconds.
-const WINDOW: std::ops::RangeInclusive<u64> = 1..=7 * 24 * 3600;
+const WINDOW: std::ops::RangeInclusive<u64> = 1..=MAX_TIMEOUT_SECS;
 
 /// A newly created workspace.
 pub struct CreatedWorkspace {

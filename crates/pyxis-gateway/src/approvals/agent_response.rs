@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
+use super::announced::{self, AnonymousAnnouncement};
 use super::decide::is_settled;
 use super::edited::{EditedRecord, PX_EDITED, YES};
 use super::expire;
@@ -111,6 +112,12 @@ pub struct TransactionStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     edited: Option<EditedRecord>,
+    /// Rooms and people that were asked, oldest first, without saying which.
+    asked: Vec<AnonymousAnnouncement>,
+    /// Time at which more people or another room are asked. Absent if none are to come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Time>, nullable = false)]
+    next_step_at: Option<String>,
 }
 
 /// A stored upstream response.
@@ -359,6 +366,7 @@ async fn wait_until(
             "decided_at": "2026-01-31T09:06:12.004Z",
             "reason": null,
             "upstream_status": 201,
+            "asked": [{"channel": "slack", "kind": "room", "at": "2026-01-31T09:05:00.250Z"}],
             "response": {
                 "status": 201,
                 "headers": [
@@ -389,7 +397,8 @@ pub async fn poll(
         Some(wait) => wait_until_settled(&state, &agent, row, wait).await?,
         None => expire::expire_if_due(&state, row).await?,
     };
-    let mut response = Json(outcome(&state.store, &state.keyring, &row).await?).into_response();
+    let now = state.now();
+    let mut response = Json(outcome(&state.store, &state.keyring, &row, now).await?).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if !is_settled(&row) {
         response.headers_mut().insert(RETRY_AFTER, POLL_AGAIN);
@@ -449,7 +458,12 @@ async fn find(
     Ok((agent, found.ok_or(Error::not_found("transaction"))?))
 }
 
-async fn outcome(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<TransactionStatus> {
+async fn outcome(
+    store: &Store,
+    keyring: &Keyring,
+    row: &ApprovalRow,
+    now: UnixMillis,
+) -> Result<TransactionStatus> {
     let kept = open(store, keyring, row).await?;
     let (response, failure) = match (&kept, &row.error) {
         (Some(kept), Some(_)) => (None, ForwardFailure::read(kept)),
@@ -473,6 +487,8 @@ async fn outcome(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<
         detail: failure.detail,
         url: failure.url,
         edited: EditedRecord::load(store, keyring, row).await?,
+        asked: announced::load_anonymous(store, row, now).await?,
+        next_step_at: announced::next_step(store, row).await?.map(UnixMillis::to_rfc3339),
     })
 }
 

@@ -95,7 +95,12 @@ mod tests {
     use super::*;
 
     fn items(ids: &[&str]) -> Vec<BatchItem> {
-        let item = |id: &&str| BatchItem { id: (*id).to_owned(), verdict: Verdict::Deny, reason: None, digest: None };
+        let item = |id: &&str| BatchItem {
+            id: (*id).to_owned(),
+            verdict: Verdict::Deny,
+            reason: None,
+            digest: None,
+        };
         ids.iter().map(item).collect()
     }
 

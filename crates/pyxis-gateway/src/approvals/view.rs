@@ -10,11 +10,12 @@ use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
 use pyxis_core::policy::{self, ContentRule, Method, Rule};
 use pyxis_core::target::Target;
 use pyxis_store::Store;
-use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalKind, ApprovalRow};
-use pyxis_store::cipher::Keyring;
+use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalKind, ApprovalRow, MethodRisk};
+use pyxis_store::cipher::{Keyring, Sealed};
 use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
 
+use super::announced::{self, NamedAnnouncement};
 use super::difference::{RequestDifference, parameters};
 use super::edited::EditedRecord;
 use super::{edited, expire};
@@ -54,6 +55,10 @@ pub struct ApprovalView {
     pub votes: Vec<VoteRow>,
     /// The request of the agent, if a person edited it and both are still stored.
     pub asked: Option<AskedView>,
+    /// Rooms and people that were asked; only in a complete view.
+    pub announced: Vec<NamedAnnouncement>,
+    /// Time of the next escalation step; only in a complete view.
+    pub next_step: Option<UnixMillis>,
 }
 
 /// The request of an agent, next to the edited one.
@@ -78,6 +83,10 @@ pub struct Filter {
     pub text: String,
     /// Only requests of this agent.
     pub agent: Option<AgentId>,
+    /// Only requests for this credential.
+    pub credential: Option<CredentialId>,
+    /// Only methods of this risk.
+    pub risk: Option<MethodRisk>,
     /// Only these credentials; `None` for all.
     pub among: Option<Vec<CredentialId>>,
     /// Sort column.
@@ -163,7 +172,7 @@ impl ApprovalView {
     }
 
     /// Creates a view without headers and body.
-    fn from_row(row: ApprovalRow, votes: Vec<VoteRow>, redactor: &Redactor, target: &str) -> Self {
+    pub(super) fn from_row(row: ApprovalRow, votes: Vec<VoteRow>, redactor: &Redactor, target: &str) -> Self {
         let shown = redactor.text(target);
         let mut view = Self {
             target_redacted: shown != target,
@@ -177,6 +186,8 @@ impl ApprovalView {
             row,
             votes,
             asked: None,
+            announced: Vec::new(),
+            next_step: None,
         };
         view.set_body_text(redactor, target.as_bytes());
         // Rows from earlier versions contain the agent's original text.
@@ -185,7 +196,12 @@ impl ApprovalView {
     }
 
     /// Adds the complete request, and the one that its agent sent if people edited it.
-    fn show_request(&mut self, redactor: &Redactor, request: StoredRequest, asked: Option<&StoredRequest>) {
+    pub(super) fn show_request(
+        &mut self,
+        redactor: &Redactor,
+        request: StoredRequest,
+        asked: Option<&StoredRequest>,
+    ) {
         // The rule paused what the agent sent.
         let fact = content_fact(&self.row, asked.unwrap_or(&request));
         self.content = fact.map(|fact| redactor.text(&fact));
@@ -281,6 +297,8 @@ pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Res
         let asked = edited::original_request(&state.store, &state.keyring, &view.row).await?;
         view.show_request(&redactor, request, asked.as_ref());
     }
+    view.announced = announced::load_named(&state.store, &view.row).await?;
+    view.next_step = announced::next_step(&state.store, &view.row).await?;
     Ok(view)
 }
 
@@ -296,36 +314,51 @@ pub async fn pending(state: &State, workspace: WorkspaceId, among: Option<&[Cred
 
 /// Transactions of a workspace in the order of the filter, without their bodies.
 pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Result<Vec<ApprovalView>> {
+    Ok(list_redacted(state, workspace, filter).await?.0)
+}
+
+/// Like [`list`], with the redactor of the workspace.
+pub(super) async fn list_redacted(
+    state: &State,
+    workspace: WorkspaceId,
+    filter: &Filter,
+) -> Result<(Vec<ApprovalView>, Redactor)> {
     expire::expire_due(state).await?;
-    let wanted = ApprovalFilter {
-        state: filter.state,
-        settled: filter.settled,
-        text: Some(filter.text.trim()).filter(|text| !text.is_empty()).map(str::to_owned),
-        agent: filter.agent,
-        credential: None,
-        by: filter.by,
-        rising: filter.rising,
-        beyond: filter.beyond,
-        limit: filter.limit.clamp(1, 500),
-    };
+    let wanted = wanted(filter);
     let rows = match &filter.among {
         None => approvals::list(&state.store, workspace, &wanted).await?,
         Some(among) => approvals::list_for_credentials(&state.store, workspace, &wanted, among).await?,
     };
     let ids: Vec<TxnId> = rows.iter().map(|row| row.txn_id).collect();
     if rows.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Redactor::default()));
     }
     let votes = votes::list_many(&state.store, workspace, &ids).await?;
     let own: Vec<CredentialId> = rows.iter().map(|row| row.credential_id).collect();
     let redactor = Redactor::of_workspace(&state.store, &state.keyring, workspace, &own).await?;
-    rows.into_iter()
-        .map(|row| {
-            let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();
-            let target = target(&state.keyring, &row)?;
-            Ok(ApprovalView::from_row(row, votes, &redactor, &target))
-        })
-        .collect()
+    let view = |row: ApprovalRow| {
+        let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();
+        let target = target(&state.keyring, &row)?;
+        Ok(ApprovalView::from_row(row, votes, &redactor, &target))
+    };
+    let views = rows.into_iter().map(view).collect::<Result<_>>()?;
+    Ok((views, redactor))
+}
+
+/// The conditions and the page of a filter, without its list of credentials.
+pub(super) fn wanted(filter: &Filter) -> ApprovalFilter {
+    ApprovalFilter {
+        state: filter.state,
+        settled: filter.settled,
+        text: Some(filter.text.trim()).filter(|text| !text.is_empty()).map(str::to_owned),
+        agent: filter.agent,
+        credential: filter.credential,
+        risk: filter.risk,
+        by: filter.by,
+        rising: filter.rising,
+        beyond: filter.beyond,
+        limit: filter.limit.clamp(1, 500),
+    }
 }
 
 fn target(keyring: &Keyring, row: &ApprovalRow) -> Result<String> {
@@ -336,8 +369,11 @@ fn target(keyring: &Keyring, row: &ApprovalRow) -> Result<String> {
 
 async fn request(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<Option<StoredRequest>> {
     let sealed = approvals::request(store, row.workspace_id, row.txn_id).await?;
-    let Some(sealed) = sealed else { return Ok(None) };
+    sealed.map(|sealed| open_request(keyring, row, &sealed)).transpose()
+}
+
+pub(super) fn open_request(keyring: &Keyring, row: &ApprovalRow, sealed: &Sealed) -> Result<StoredRequest> {
     let aad = approvals::request_aad(row.workspace_id, row.txn_id);
-    let bytes = keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
-    StoredRequest::decode(&bytes).map(Some).map_err(|error| Error::Internal(Box::new(error)))
+    let bytes = keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    StoredRequest::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))
 }

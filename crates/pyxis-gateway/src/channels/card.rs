@@ -33,6 +33,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     connected_by: &["card_webhooks", "card_signing_secrets"],
     read_settings: settings::read,
     bot: |state| Some(Arc::new(Bot::from_settings(&state.config)?)),
+    posts_to: None,
     routes: no_routes,
     page: PlatformPage {
         room_example: "pager",
@@ -169,7 +170,7 @@ impl ChatBot for Bot {
         true
     }
 
-    fn post_digest<'a>(
+    fn post_link<'a>(
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,

@@ -33,6 +33,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     connected_by: &["smtp_url", "smtp_from"],
     read_settings: settings::read,
     bot: |state| Some(Arc::new(Bot { config: state.config.chats.get::<EmailConfig>().cloned()? })),
+    posts_to: None,
     routes: no_routes,
     page: PlatformPage {
         room_example: "ops@example.com,security@example.com",

@@ -32,7 +32,7 @@ pub(crate) async fn configured(
         }
         for row in policies::list(store, workspace.id).await? {
             let policy = read(&row.document)?;
-            policy.rooms.get(platform).into_iter().for_each(&mut add);
+            policy.rooms_on(platform).for_each(&mut add);
         }
     }
     Ok(chats)
@@ -68,10 +68,9 @@ async fn follow_in(
     let mut changed = Vec::new();
     for row in policies::list(&mut change.tx, workspace).await? {
         let (id, mut policy) = (row.credential_id, read(&row.document)?);
-        if policy.rooms.get(platform) != Some(from) {
+        if !policy.rename_room(platform, from, to) {
             continue;
         }
-        policy.rooms.set(platform, Some(to.to_owned()));
         let document = serde_json::to_string(&policy).map_err(|error| Error::Internal(error.into()))?;
         let put = policies::replace_if_unchanged(
             &mut change.tx,

@@ -18,7 +18,6 @@ use pyxis_store::chat_messages::ChatMessageRow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::approval_message::ApprovalMessage;
 use super::link_card::{LinkCard, escaped_to};
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage, no_routes};
 use super::web_call::{WebResponse, excerpt, exchange, wait_asked};
@@ -35,6 +34,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     connected_by: &["ntfy_topic"],
     read_settings: settings::read,
     bot: |state| Some(Arc::new(Bot::from_settings(&state.config)?)),
+    posts_to: None,
     routes: no_routes,
     page: PlatformPage {
         room_example: "approvals-9f2c41",
@@ -153,21 +153,11 @@ impl Bot {
 }
 
 impl ChatBot for Bot {
-    fn post<'a>(
-        &'a self,
-        state: &'a State,
-        message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
-    ) -> BoxFuture<'a, Delivery<String>> {
-        let body = body(&message.chat, &LinkCard::new(card));
-        Box::pin(async move { self.publish(state, &body).await })
-    }
-
     fn has_digests(&self) -> bool {
         true
     }
 
-    fn post_digest<'a>(
+    fn post_link<'a>(
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,

@@ -13,12 +13,14 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::metric;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
+use pyxis_store::{approvals, chat_identities};
 
 use super::approval_message::{ApprovalMessage, Common};
 use super::digest::DigestStep;
 use super::platform::{ChatBot, Delivery, DeliveryError};
 use super::{digest, moves, unreachable};
 use crate::error::Result;
+use crate::identity::voters;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
 use crate::runtime::work::Stop;
@@ -135,6 +137,9 @@ async fn serve(
         None if card.state != ApprovalState::Pending => {
             return Ok(chat_messages::release_claim(store, message, None).await?);
         }
+        None if !may_be_notified(state, message).await? => {
+            return Ok(chat_messages::release_claim(store, message, None).await?);
+        }
         None => match post(state, bot, message, &card).await? {
             Some(told) => told,
             None => return Ok(()),
@@ -176,6 +181,21 @@ async fn serve(
     Ok(())
 }
 
+/// True for a room, and for a person who still has that very account and may still decide.
+async fn may_be_notified(state: &State, message: &ChatMessageRow) -> Result<bool> {
+    let Some(recipient) = message.recipient else { return Ok(true) };
+    let (store, workspace) = (&state.store, message.workspace_id);
+    let account = chat_identities::find(store, workspace, message.platform, &message.chat).await?;
+    if account.is_none_or(|account| account.user_id != recipient) {
+        return Ok(false);
+    }
+    let Some(row) = approvals::find(store, workspace, message.txn_id).await? else { return Ok(false) };
+    let mut tx = store.begin().await?;
+    let people = vec![recipient];
+    let eligible = voters::eligible_among(&mut tx, workspace, row.credential_id, people).await?;
+    Ok(!eligible.is_empty())
+}
+
 /// Posts a message, alone or together with others of its chat. `None` if it waits for them.
 async fn post(
     state: &State,
@@ -195,7 +215,7 @@ async fn post(
         DigestStep::Digest(waiting) => waiting,
     };
     let shown = digest::card(state, &card.facts, waiting.len());
-    let posted = bot.post_digest(state, message, &shown).await.map(|id| digest::reference(&id));
+    let posted = bot.post_link(state, message, &shown).await.map(|id| digest::reference(&id));
     if let (Ok(reference), Some(last)) = (&posted, waiting.last()) {
         chat_messages::record_digest(&state.store, message, last.id, reference).await?;
     }

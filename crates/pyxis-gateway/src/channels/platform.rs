@@ -30,6 +30,8 @@ pub struct PlatformDescriptor {
     pub(crate) read_settings: fn(&dyn SettingsSource, &mut ChatSettings) -> Result<(), BoxError>,
     /// The bot of the settings, if there is one.
     pub(crate) bot: fn(&State) -> Option<Arc<dyn ChatBot>>,
+    /// Path to which the platform posts interactions, if it does.
+    pub posts_to: Option<&'static str>,
     /// Routes that the platform calls.
     pub(crate) routes: fn(&State) -> Router<State>,
     pub page: PlatformPage,
@@ -44,7 +46,7 @@ pub struct PlatformPage {
     pub without_room: &'static str,
     /// Condition of a room, below the field of a policy.
     pub room_hint: Option<&'static str>,
-    /// Word that precedes a link code in a message to the bot.
+    /// Text before a link code in a message to the bot, with the blank between them.
     pub link_command: &'static str,
     /// True if messages show the accent color of the brand.
     pub shows_color: bool,
@@ -82,13 +84,31 @@ pub(crate) type Delivery<T> = std::result::Result<T, DeliveryError>;
 
 /// A connected bot.
 pub(crate) trait ChatBot: Send + Sync {
-    /// Posts a message. Returns its id on the platform.
+    /// Posts a message. Returns its id on the platform. Without a format of its own, it only carries a link.
     fn post<'a>(
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
         card: &'a ApprovalMessage,
-    ) -> BoxFuture<'a, Delivery<String>>;
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move { self.post_link(state, message, &LinkCard::new(card)).await })
+    }
+
+    /// Posts a message that only carries a link. Returns its id on the platform.
+    fn post_link<'a>(
+        &'a self,
+        _state: &'a State,
+        _message: &'a ChatMessageRow,
+        _card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        let none = DeliveryError::Refused("this platform has no messages with only a link".to_owned());
+        Box::pin(std::future::ready(Err(none)))
+    }
+
+    /// True if one message with a link announces several requests, of which the oldest is given to [`Self::post_link`].
+    fn has_digests(&self) -> bool {
+        false
+    }
 
     /// Changes a posted message. Never called where the platform cannot.
     fn edit<'a>(
@@ -100,22 +120,6 @@ pub(crate) trait ChatBot: Send + Sync {
     ) -> BoxFuture<'a, Delivery<()>> {
         let refused = DeliveryError::Refused("messages here cannot be changed".to_owned());
         Box::pin(std::future::ready(Err(refused)))
-    }
-
-    /// True if [`Self::post_digest`] announces several requests with one message.
-    fn has_digests(&self) -> bool {
-        false
-    }
-
-    /// Posts a message about several requests, of which `message` is the oldest. Returns its id on the platform.
-    fn post_digest<'a>(
-        &'a self,
-        _state: &'a State,
-        _message: &'a ChatMessageRow,
-        _card: &'a LinkCard,
-    ) -> BoxFuture<'a, Delivery<String>> {
-        let none = DeliveryError::Refused("this platform has no messages about several requests".to_owned());
-        Box::pin(std::future::ready(Err(none)))
     }
 
     /// Adds possible reactions to a message that was posted and recorded.

@@ -7,7 +7,6 @@ mod actions;
 mod api;
 mod blocks;
 mod examination;
-mod first_channel;
 mod http_mode;
 mod reports;
 mod settings;
@@ -40,12 +39,13 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     connected_by: &["slack_bot_token", "slack_app_token"],
     read_settings: settings::read,
     bot: |state| Some(Arc::new(Bot::from_settings(&state.config)?)),
+    posts_to: Some("/slack/events"),
     routes,
     page: PlatformPage {
         room_example: "C0123456789",
         without_room: "direct messages to everyone who linked an account",
         room_hint: Some("The id of a channel that the bot was invited to."),
-        link_command: "link",
+        link_command: "link ",
         shows_color: false,
         shows_logo: false,
         brand_hint: "Slack shows the name, but no color and no logo.",

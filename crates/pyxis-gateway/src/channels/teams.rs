@@ -15,7 +15,6 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
 
-use super::approval_message::ApprovalMessage;
 use super::link_card::{LinkCard, escaped_to};
 use super::platform::{ChatBot, Delivery, PlatformDescriptor, PlatformPage, no_routes};
 use super::web_call::{exchange, posted};
@@ -32,6 +31,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     connected_by: &["teams_webhooks"],
     read_settings: settings::read,
     bot: |state| Some(Arc::new(Bot::from_settings(&state.config)?)),
+    posts_to: None,
     routes: no_routes,
     page: PlatformPage {
         room_example: "operations",
@@ -67,21 +67,11 @@ impl Bot {
 }
 
 impl ChatBot for Bot {
-    fn post<'a>(
-        &'a self,
-        state: &'a State,
-        message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
-    ) -> BoxFuture<'a, Delivery<String>> {
-        let body = body(&LinkCard::new(card));
-        Box::pin(async move { self.send(state, message, &body).await })
-    }
-
     fn has_digests(&self) -> bool {
         true
     }
 
-    fn post_digest<'a>(
+    fn post_link<'a>(
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,

@@ -3,7 +3,7 @@
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
+use pyxis_core::id::{NodeId, TaskId, TxnId, WorkspaceId};
 use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalRow;
@@ -41,6 +41,9 @@ struct ForwardDetail<'a> {
     /// Node that sends it, unless there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
+    /// Task that allowed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<TaskId>,
 }
 
 impl<'a> ForwardDetail<'a> {
@@ -60,6 +63,7 @@ impl<'a> ForwardDetail<'a> {
             client: entry_point.and_then(|entry_point| entry_point.client.as_deref()),
             tool: entry_point.and_then(|entry_point| entry_point.tool.as_deref()),
             node: None,
+            task_id: None,
         }
     }
 }
@@ -88,7 +92,11 @@ pub(crate) fn forward(
     let mut record = base(state.now(), asked, "auto", words);
     let (rule, pattern) = (passage.matched.rule.as_str(), passage.matched.pattern.as_deref());
     let node = sending_node(&state.config, state.node);
-    record.detail = json(&ForwardDetail { node, ..ForwardDetail::new(asked, rule, pattern, words) });
+    let task_id = passage.task.map(|claimed| claimed.task);
+    record.detail = json(&ForwardDetail { node, task_id, ..ForwardDetail::new(asked, rule, pattern, words) });
+    if task_id.is_some() {
+        record.decision = Some("task".into());
+    }
     if let Some(grant) = &passage.grant {
         record.decision = Some("grant".into());
         record.grant_id = Some(grant.id);
@@ -129,6 +137,7 @@ pub(crate) fn listing(
         client: None,
         tool: Some("tools/list"),
         node: sending_node(config, node),
+        task_id: None,
     });
     record
 }

@@ -82,6 +82,11 @@ impl Redactor {
         Ok(redactor)
     }
 
+    /// True if `text` has a secret of the credentials of what is shown. Says nothing about others.
+    pub(crate) fn has_own_secret(&self, text: &str) -> bool {
+        self.own.iter().any(|needles| needles.found_in(text.as_bytes()))
+    }
+
     /// `text` without secrets.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut text = scrubbed_text(&self.own, text);

@@ -28,6 +28,7 @@ pyxis_http::problem_kinds! {
     DENIED_BY_POLICY = (S::FORBIDDEN, "denied_by_policy");
     TOO_MANY_PENDING = (S::TOO_MANY_REQUESTS, "too_many_pending");
     QUOTA_EXCEEDED = (S::TOO_MANY_REQUESTS, "quota_exceeded");
+    REQUEST_TIMEOUT = (S::REQUEST_TIMEOUT, "request_timeout");
     INCOMPLETE_BODY = (S::BAD_REQUEST, "incomplete_body");
     UPSTREAM_TIMEOUT = (S::GATEWAY_TIMEOUT, "upstream_timeout");
     REAUTHORIZATION_REQUIRED = (S::BAD_GATEWAY, "reauthorization_required");

@@ -2,7 +2,7 @@
 //!
 //! The order of the checks is fixed (`docs/reference/behavior/proxy.md#order-of-the-checks`): key, control
 //! headers, rate limit, target, credential, allowed hosts, egress guard without DNS. Then policy, egress guard
-//! with DNS, content rules, grant. Then either a 202, or: write the audit record durably, attach the secret, send,
+//! with DNS, content rules, grant, task. Then either a 202, or: write the audit record durably, attach the secret, send,
 //! scrub the response, record the outcome.
 
 pub mod base_url_proxy;
@@ -17,7 +17,7 @@ use http_body::Frame;
 use http_body_util::StreamBody;
 use pyxis_core::actor::ActorId;
 use pyxis_core::auth::Connector;
-use pyxis_core::policy::{Method, Rule};
+use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use pyxis_http::websocket::is_handshake;
 use pyxis_store::Store;
@@ -38,7 +38,7 @@ use crate::requests::control::{self, Control};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
-use crate::requests::{body, content, handshake, idempotency, limits};
+use crate::requests::{body, content, handshake, idempotency, limits, task_use};
 use crate::runtime::resolve::{ConfigCache, ResolvedAgent};
 use crate::runtime::state::State;
 
@@ -240,7 +240,7 @@ impl Call<'_> {
         };
         let refusal = match authorization {
             Ok(Authorization::Allow(matched)) => {
-                return send(state, &asked, &AllowedBy { matched, grant: None }, body, claim).await;
+                return send(state, &asked, &AllowedBy::rule(matched), body, claim).await;
             }
             Ok(Authorization::RequireApproval(matched)) => {
                 return Box::pin(require_approval(state, &asked, matched, body, claim)).await;
@@ -266,7 +266,7 @@ async fn if_config_current(
     if config_cache.is_current(store, generation).await? { Err(error) } else { Ok(None) }
 }
 
-/// Handles a request that needs approval or a grant.
+/// Handles a request that needs approval, a grant or a task.
 async fn require_approval(
     state: &State,
     asked: &ValidatedRequest<'_>,
@@ -277,17 +277,21 @@ async fn require_approval(
     if !state.config_cache.is_current(&state.store, asked.generation).await? {
         return Ok(None);
     }
-    // A grant is for a route; what the body says is another matter.
-    let may_use_grant = matched.rule != Rule::Content;
-    if may_use_grant && let Some(grant) = authorize::use_grant(&state.store, state.now(), asked).await? {
-        let passage = AllowedBy { matched, grant: Some(grant) };
+    let permission = match use_permission(state, asked, &matched, body).await {
+        Ok(permission) => permission,
+        Err(error) => {
+            records::record_refusal(state, asked, &error);
+            return Err(error);
+        }
+    };
+    if let Some(passage) = permission {
         let sent = send(state, asked, &passage, body, claim).await;
         let had_no_place = |error: &Error| {
             matches!(error, Error::TooManyWebSockets { .. } | Error::TooManyAgentWebSockets { .. })
         };
         if matches!(sent, Ok(None)) || sent.as_ref().is_err_and(had_no_place) {
-            // Nothing was sent, so the use is returned; the next round claims any grant that still applies.
-            authorize::return_grant(&state.store, asked, &passage).await?;
+            // Nothing was sent, so the use is returned; the next round claims any that still applies.
+            authorize::return_permission(&state.store, asked, &passage).await?;
         }
         return sent;
     }
@@ -310,7 +314,22 @@ async fn require_approval(
     agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
 }
 
-/// Sends a request that needs no approval (possibly because of a grant). `None` means: decide again.
+/// Claims one use of a grant, or else of a task, that covers the request.
+async fn use_permission(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    matched: &Matched,
+    body: &mut Option<Body>,
+) -> Result<Option<AllowedBy>> {
+    let by_grant = authorize::use_grant(&state.store, state.now(), asked, matched).await?;
+    if by_grant.is_some() {
+        return Ok(by_grant);
+    }
+    let sent = || clean_headers(&asked.head.headers, asked.credential);
+    task_use::claim(state, asked, matched, body, sent).await
+}
+
+/// Sends a request that needs no approval (possibly because of a grant or a task). `None` means: decide again.
 async fn send(
     state: &State,
     asked: &ValidatedRequest<'_>,

@@ -106,6 +106,35 @@ pub(crate) async fn eligible_among(
     Ok(eligible)
 }
 
+/// Everyone whose decision on a credential's requests would count now.
+pub(crate) async fn eligible_people(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+) -> Result<Vec<UserId>> {
+    let people = users::list(&mut *tx, workspace).await?.into_iter().map(|user| user.id).collect();
+    eligible_among(tx, workspace, credential, people).await
+}
+
+/// The people with these addresses whose decision on a credential's requests would count now.
+pub(crate) async fn eligible_by_email(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    credential: CredentialId,
+    emails: &[String],
+) -> Result<Vec<UserId>> {
+    let mut people = Vec::new();
+    for email in emails {
+        let found = users::find_by_email(&mut *tx, workspace, email).await?;
+        // The store folds more letters than addresses in a policy do.
+        people.extend(found.filter(|user| user.email.eq_ignore_ascii_case(email)).map(|user| user.id));
+    }
+    if people.is_empty() {
+        return Ok(people);
+    }
+    eligible_among(tx, workspace, credential, people).await
+}
+
 /// People behind the approvals of a request that still count, each once.
 pub(crate) async fn counted_voters(
     tx: &mut Tx,

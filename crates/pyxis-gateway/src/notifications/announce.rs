@@ -3,16 +3,21 @@
 
 mod browsers;
 pub(crate) mod chats;
+pub(crate) mod escalation;
+mod quiet;
+mod recipients;
+pub(crate) mod tasks;
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::preview::preview;
 use pyxis_core::webhook::{ApprovalDecided, Payload, Requested};
-use pyxis_store::Tx;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::outbox::Outbox;
+use pyxis_store::{Tx, escalation_steps};
 
 use crate::error::Result;
+use crate::identity::voters::policy_of;
 use crate::notifications::webhooks::emit;
 use crate::runtime::state::State;
 
@@ -31,8 +36,20 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
         channel: row.channel,
     });
     emit(&state.outbox, state.now(), tx, row.workspace_id, &payload).await?;
-    chats::announce(state, tx, row).await?;
-    browsers::announce(state.now(), tx, row).await
+    let policy = policy_of(&mut *tx, row.workspace_id, row.credential_id).await?;
+    recipients::ask_first(state, tx, row, policy.as_ref()).await?;
+    escalation::schedule(tx, row, policy.as_ref()).await
+}
+
+/// Cancels the escalation steps that are left, and updates the messages.
+async fn end_announcements(
+    now: UnixMillis,
+    tx: &mut Tx,
+    row: &ApprovalRow,
+    end: ApprovalState,
+) -> Result<()> {
+    escalation_steps::cancel(tx, row.txn_id).await?;
+    chats::update_messages(now, tx, row, end).await
 }
 
 /// Updates messages after one of several required approvals.
@@ -42,7 +59,7 @@ pub(crate) async fn voted(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Re
 
 /// Announces an approval. Its result is announced later, by [`sent`].
 pub(crate) async fn approved(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    chats::update_messages(now, tx, row, ApprovalState::Approved).await
+    end_announcements(now, tx, row, ApprovalState::Approved).await
 }
 
 /// Announces a denial.
@@ -61,7 +78,7 @@ pub(crate) async fn denied(
         upstream_status: None,
     });
     emit(outbox, now, tx, row.workspace_id, &payload).await?;
-    chats::update_messages(now, tx, row, ApprovalState::Denied).await
+    end_announcements(now, tx, row, ApprovalState::Denied).await
 }
 
 /// Announces the end of an approved request. `status` is the upstream's, if its response is complete.
@@ -85,5 +102,5 @@ pub(crate) async fn sent(
 /// Announces an expiry or a withdrawal by the agent.
 pub(crate) async fn expired(outbox: &Outbox, now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     emit(outbox, now, tx, row.workspace_id, &Payload::Expired(row.txn_id)).await?;
-    chats::update_messages(now, tx, row, ApprovalState::Expired).await
+    end_announcements(now, tx, row, ApprovalState::Expired).await
 }

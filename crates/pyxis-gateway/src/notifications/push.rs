@@ -5,6 +5,7 @@
 
 pub mod contact;
 mod encrypt;
+mod subject;
 mod vapid;
 
 use std::time::Duration;
@@ -16,25 +17,22 @@ use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RE
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use hyper::body::Incoming;
 use p256::{PublicKey, SecretKey};
-use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::entropy::Entropy;
-use pyxis_core::id::UserId;
 use pyxis_core::secret::SecretBytes;
 use pyxis_core::{entropy, metric};
 use pyxis_net::body::read_capped;
 use pyxis_net::{Client, HostPort};
 use pyxis_store::Store;
-use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
 use serde_json::json;
+use subject::Subject;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::identity::voters::eligible_among;
 use crate::notifications::brand;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
@@ -146,17 +144,17 @@ enum PushOutcome {
 async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     let workspace = message.workspace_id;
     let now = state.now();
-    let row = approvals::find(&state.store, workspace, message.txn_id).await?;
+    let waiting = Subject::load(&state.store, message, now).await?;
     let browser = push::find(&state.store, workspace, message.subscription_id).await?;
-    let waits = row.filter(|row| row.state == ApprovalState::Pending && message.expires_at > now);
-    let (Some(row), Some(browser)) = (waits, browser) else {
+    let (Some(subject), Some(browser)) = (waiting, browser) else {
         return Ok(push::done(&state.store, message).await?);
     };
-    // A person who lost the right while the push service was down is no longer notified.
-    if message.attempts > 0 && !may_decide(&state.store, &row, browser.user_id).await? {
+    // A person who lost the right while the push service was down, or in quiet hours, is no longer notified.
+    let is_late = message.attempts > 0 || subject.created_at().plus(CLAIM) < now;
+    if is_late && !subject.may_be_decided_by(&state.store, browser.user_id).await? {
         return Ok(push::done(&state.store, message).await?);
     }
-    let request = request(state, &row, &browser).await?;
+    let request = request(state, &subject, &browser).await?;
     let outcome = match timeout(CALL, send(&state.net, request)).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {
@@ -191,26 +189,18 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     Ok(())
 }
 
-async fn may_decide(store: &Store, row: &ApprovalRow, person: UserId) -> Result<bool> {
-    let mut tx = store.begin().await?;
-    let eligible = eligible_among(&mut tx, row.workspace_id, row.credential_id, vec![person]).await?;
-    Ok(!eligible.is_empty())
-}
-
 /// Text of a notification.
-async fn payload(store: &Store, config: &Config, row: &ApprovalRow) -> Result<Vec<u8>> {
-    let brand = brand::get(store, row.workspace_id).await?;
+async fn payload(store: &Store, config: &Config, subject: &Subject) -> Result<Vec<u8>> {
+    let workspace = subject.workspace();
+    let brand = brand::get(store, workspace).await?;
     let name = brand.display_name.unwrap_or_else(|| pyxis_core::brand::DEFAULT_NAME.to_owned());
     let branded = brand.has_logo || brand.accent.is_some();
-    let icon = branded.then(|| brand::logo_url(config, row.workspace_id));
+    let icon = branded.then(|| brand::logo_url(config, workspace));
     let payload = json!({
         "title": format!("{name}: approval needed"),
-        "body": format!(
-            "{} wants to use {}: {} {}\n{SECURED_BY}",
-            row.agent_name, row.credential_name, row.method, row.target_host
-        ),
-        "path": format!("/approve/{}", row.txn_id),
-        "tag": row.txn_id.to_string(),
+        "body": format!("{}\n{SECURED_BY}", subject.text()),
+        "path": subject.path(),
+        "tag": subject.tag(),
         "icon": icon,
     });
     Ok(payload.to_string().into_bytes())
@@ -218,11 +208,11 @@ async fn payload(store: &Store, config: &Config, row: &ApprovalRow) -> Result<Ve
 
 async fn request(
     state: &State,
-    row: &ApprovalRow,
+    subject: &Subject,
     browser: &PushSubscriptionRow,
 ) -> Result<Request<pyxis_net::Body>> {
     let internal = |error| Error::Internal(error);
-    let opened = state.keyring.open(&push::keys_aad(row.workspace_id, browser.id), &browser.sealed_keys);
+    let opened = state.keyring.open(&push::keys_aad(subject.workspace(), browser.id), &browser.sealed_keys);
     let keys = opened.map_err(|error| internal(Box::new(error)))?;
     let (auth, key) = keys.expose().split_at_checked(AUTH).ok_or(Error::not_found("keys"))?;
     let recipient = Recipient {
@@ -233,7 +223,7 @@ async fn request(
         &recipient,
         &fresh_key(&*state.entropy),
         entropy::bytes::<SALT>(&*state.entropy),
-        &payload(&state.store, &state.config, row).await?,
+        &payload(&state.store, &state.config, subject).await?,
     );
     let body = body.ok_or(Error::Conflict("the notification is too long"))?;
     let uri: Uri =
@@ -247,10 +237,10 @@ async fn request(
     let headers = request.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static("aes128gcm"));
-    headers.insert(TTL, row.expires_at.since(state.now()).as_secs().into());
+    headers.insert(TTL, subject.expires_at().since(state.now()).as_secs().into());
     headers.insert(URGENCY, HeaderValue::from_static("high"));
     // A repeated message replaces the previous one.
-    let topic = row.txn_id.to_string().replace('-', "");
+    let topic = subject.tag().replace('-', "");
     for (name, value) in [(AUTHORIZATION, authorization), (TOPIC, topic)] {
         headers.insert(name, HeaderValue::try_from(value).map_err(|error| internal(Box::new(error)))?);
     }

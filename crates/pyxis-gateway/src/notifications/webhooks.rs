@@ -7,7 +7,7 @@ pub(crate) mod signed_event;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::webhook::{Payload, WebhookEvent};
+use pyxis_core::webhook::{Payload, TaskEvent, WebhookEvent};
 use pyxis_store::Tx;
 use pyxis_store::outbox::{self, Message, Outbox};
 
@@ -29,6 +29,23 @@ pub(crate) async fn emit(
     }
     let body = payload.to_json();
     let message = Message { event: payload.event(), txn: Some(payload.txn()), body: &body };
+    Ok(outbox.write(tx, workspace, &wanting, message, now).await?)
+}
+
+/// The same for an event about a task.
+pub(crate) async fn emit_task(
+    outbox: &Outbox,
+    now: UnixMillis,
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    event: &TaskEvent<'_>,
+) -> Result<()> {
+    let wanting = outbox::wanting(&mut *tx, workspace, event.event()).await?;
+    if wanting.is_empty() {
+        return Ok(());
+    }
+    let body = event.to_json();
+    let message = Message { event: event.event(), txn: None, body: &body };
     Ok(outbox.write(tx, workspace, &wanting, message, now).await?)
 }
 

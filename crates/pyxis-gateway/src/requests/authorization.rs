@@ -2,13 +2,14 @@
 
 use pyxis_core::policy::{Decision, Rule};
 use pyxis_store::grants::GrantRow;
+use pyxis_store::tasks::ClaimedUse;
 
-/// Decision about a request, before grants.
+/// Decision about a request, before grants and tasks.
 #[derive(Debug)]
 pub(crate) enum Authorization {
     /// It may be sent.
     Allow(Matched),
-    /// Approval is required, unless a grant covers the request.
+    /// Approval is required, unless a grant or a task covers the request.
     RequireApproval(Matched),
     /// A deny rule matched.
     Deny {
@@ -23,6 +24,15 @@ pub(crate) struct AllowedBy {
     pub(crate) matched: Matched,
     /// Grant that replaced the approval.
     pub(crate) grant: Option<GrantRow>,
+    /// Use of a task that replaced the approval.
+    pub(crate) task: Option<ClaimedUse>,
+}
+
+impl AllowedBy {
+    /// Allowed by a rule, without a grant or a task.
+    pub(crate) const fn rule(matched: Matched) -> Self {
+        Self { matched, grant: None, task: None }
+    }
 }
 
 /// The rule that decided.

@@ -7,7 +7,8 @@ use pyxis_core::grant;
 use pyxis_core::policy::{self, Decision, Method, Policy, PolicyVerdict, Rule};
 use pyxis_core::target::{Scheme, Target};
 use pyxis_store::Store;
-use pyxis_store::grants::{self, GrantLookup, GrantRow};
+use pyxis_store::grants::{self, GrantLookup};
+use pyxis_store::tasks;
 use tracing::Instrument;
 use tracing::field::Empty;
 
@@ -78,7 +79,7 @@ pub(crate) fn check_allowed_hosts(credential: &ResolvedCredential, target: &Targ
     Ok(())
 }
 
-/// The policy's decision, without grants.
+/// The policy's decision, without grants and tasks.
 pub(crate) fn decide<'a>(
     credential: &'a ResolvedCredential,
     method: Method,
@@ -102,16 +103,17 @@ pub(super) fn check_reason(asked: &ValidatedRequest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Claims one use of a grant that covers the request, if a grant may replace the approval.
+/// Claims one use of a grant that covers the request, if one may replace the approval.
 pub(crate) async fn use_grant(
     store: &Store,
     now: UnixMillis,
     asked: &ValidatedRequest<'_>,
-) -> Result<Option<GrantRow>> {
+    matched: &Matched,
+) -> Result<Option<AllowedBy>> {
     let decision = decide(asked.credential, asked.method, asked.target);
-    // A grant covers a URL, and all tools of a server share one.
-    let is_tool = asked.credential.options.mcp_url.is_some();
-    if is_tool || !grant::grant_may_apply(&decision, policy_of(asked.credential)) {
+    // A grant covers a URL. All tools of a server share one, and what the body says is another matter.
+    let is_narrower = asked.credential.options.mcp_url.is_some() || matched.rule == Rule::Content;
+    if is_narrower || !grant::grant_may_apply(&decision, policy_of(asked.credential)) {
         return Ok(None);
     }
     let row = &asked.credential.row;
@@ -124,17 +126,22 @@ pub(crate) async fn use_grant(
         agent: Some(asked.agent.id()),
         now,
     };
-    Ok(grants::claim_use(store, &wanted).await?)
+    let claimed = grants::claim_use(store, &wanted).await?;
+    Ok(claimed.map(|grant| AllowedBy { grant: Some(grant), ..AllowedBy::rule(matched.clone()) }))
 }
 
-/// Returns the use of a grant for a request that was not sent.
-pub(crate) async fn return_grant(
+/// Returns the use of a grant or a task for a request that was not sent.
+pub(crate) async fn return_permission(
     store: &Store,
     asked: &ValidatedRequest<'_>,
     passage: &AllowedBy,
 ) -> Result<()> {
+    let workspace = asked.agent.workspace_id();
     if let Some(grant) = &passage.grant {
-        grants::return_use(store, asked.agent.workspace_id(), grant.id).await?;
+        grants::return_use(store, workspace, grant.id).await?;
+    }
+    if let Some(claimed) = passage.task {
+        tasks::return_use(store, workspace, claimed).await?;
     }
     Ok(())
 }

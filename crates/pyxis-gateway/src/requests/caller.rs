@@ -1,12 +1,15 @@
 //! The agent that a request comes from.
 
+use std::sync::Arc;
+
 use axum::extract::FromRequestParts;
 use http::request;
 use pyxis_core::hex;
 
 use crate::error::{Error, Result};
 use crate::requests::control;
-use crate::runtime::resolve::{KeyHash, key_hash};
+use crate::runtime::resolve::{KeyHash, ResolvedAgent, key_hash};
+use crate::runtime::state::State;
 
 /// The key of an agent, as its digest. In the extensions of a request made inside this process, it stands for the
 /// header; no request from outside can carry it.
@@ -45,5 +48,16 @@ impl<S: Sync> FromRequestParts<S> for CallerKey {
 
     async fn from_request_parts(head: &mut request::Parts, _state: &S) -> Result<Self> {
         Self::read(head)
+    }
+}
+
+/// The agent of a request, for handlers that also read a body: who has no key is refused before the body is read.
+pub(crate) struct CallingAgent(pub(crate) Arc<ResolvedAgent>);
+
+impl FromRequestParts<State> for CallingAgent {
+    type Rejection = Error;
+
+    async fn from_request_parts(head: &mut request::Parts, state: &State) -> Result<Self> {
+        Ok(Self(state.config_cache.agent_now(&state.store, CallerKey::read(head)?).await?))
     }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use pyxis_core::policy::{
-    self, CompiledPolicy, Decision, Finding, Method, PolicyVerdict, RequestContent, Rule,
+    self, CompiledPolicy, ContentCondition, Decision, Finding, Method, PolicyVerdict, RequestContent, Rule,
 };
 use pyxis_core::target::Target;
 use pyxis_http::body::announces_more_than;
@@ -94,6 +94,46 @@ async fn check_body(
         policy::evaluate_content(policy.as_deref(), &decision, method, &target, &content).map(owned)
     });
     reading.await.map_err(|panicked| Error::Internal(panicked.into()))
+}
+
+/// True if the content of a request is what a person approved. It meets these conditions, and nothing else in it needs
+/// approval or is denied. A long body is read on a thread that may block.
+pub(crate) async fn is_approved(
+    asked: &ValidatedRequest<'_>,
+    conditions: Vec<ContentCondition>,
+    sent: &HeaderMap,
+    body: &Bytes,
+) -> Result<bool> {
+    let by_url = authorize::decide(asked.credential, asked.method, asked.target);
+    let decision = Decision { verdict: by_url.verdict, rule: by_url.rule, pattern: None };
+    let policy = asked.credential.policy.as_ref().map(|policy| Arc::clone(&policy.compiled));
+    if body.len() <= MAX_INLINE {
+        let seen = (&build(sent, asked.target, body), &*conditions);
+        return Ok(policy::content_is_approved(
+            policy.as_deref(),
+            &decision,
+            asked.method,
+            asked.target,
+            seen,
+        ));
+    }
+    let (sent, body, method, target) = (sent.clone(), body.clone(), asked.method, asked.target.clone());
+    let reading = tokio::task::spawn_blocking(move || {
+        let seen = (&build(&sent, &target, &body), &*conditions);
+        policy::content_is_approved(policy.as_deref(), &decision, method, &target, seen)
+    });
+    reading.await.map_err(|panicked| Error::Internal(panicked.into()))
+}
+
+/// True if the known content of a request is what a person approved.
+pub(crate) fn meets(
+    credential: &ResolvedCredential,
+    (method, target): (Method, &Target),
+    conditions: &[ContentCondition],
+    content: &RequestContent<'_>,
+) -> bool {
+    let decision = authorize::decide(credential, method, target);
+    policy::content_is_approved(compiled(credential), &decision, method, target, (content, conditions))
 }
 
 /// The decision by the URL; `None` if it cannot become stricter.

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::CredentialId;
+use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_net::{Client, Identity, tls};
 use pyxis_store::cipher::Keyring;
-use pyxis_store::{Store, credentials, installation_state};
+use pyxis_store::credentials::CredentialRow;
+use pyxis_store::{Store, credentials, home, installation_state};
 
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
@@ -31,17 +32,33 @@ pub(crate) fn read(secret: &SecretValue) -> Result<Identity> {
 
 /// Earliest expiry of the client certificates in all stored credentials.
 pub async fn first_client_certificate_expiry(store: &Store, keyring: &Keyring) -> Result<Option<UnixMillis>> {
-    let mut first = None;
-    for row in installation_state::client_certificates(store).await? {
-        let Some(sealed) = &row.sealed_secret else { continue };
-        let aad = credentials::secret_aad(row.workspace_id, row.id);
-        let Ok(secret) = keyring.open(&aad, sealed) else { continue };
-        let Ok(secret) = SecretValue::from_bytes(&secret) else { continue };
-        let expiry = secret.field("certificate").and_then(|pem| tls::first_expiry(pem.as_bytes()));
-        let expiry = expiry.map(|since| UnixMillis(0).plus(since));
-        first = [first, expiry].into_iter().flatten().min();
-    }
-    Ok(first)
+    let rows = installation_state::client_certificates(store).await?;
+    Ok(rows.iter().filter_map(|row| certificate_expiry(keyring, row)).min())
+}
+
+/// Names of a workspace's credentials with a client certificate that expires before a time, and those times. Looks at
+/// `limit` of the certificates.
+pub async fn expiring_client_certificates(
+    store: &Store,
+    keyring: &Keyring,
+    workspace: WorkspaceId,
+    before: UnixMillis,
+    limit: u32,
+) -> Result<Vec<(String, UnixMillis)>> {
+    let rows = home::client_certificates(store, workspace, limit).await?;
+    let expiring = rows.into_iter().filter_map(|row| {
+        let expiry = certificate_expiry(keyring, &row)?;
+        (expiry < before).then_some((row.name, expiry))
+    });
+    Ok(expiring.collect())
+}
+
+fn certificate_expiry(keyring: &Keyring, row: &CredentialRow) -> Option<UnixMillis> {
+    let aad = credentials::secret_aad(row.workspace_id, row.id);
+    let secret = keyring.open(&aad, row.sealed_secret.as_ref()?).ok()?;
+    let secret = SecretValue::from_bytes(&secret).ok()?;
+    let since = tls::first_expiry(secret.field("certificate")?.as_bytes())?;
+    Some(UnixMillis(0).plus(since))
 }
 
 impl MtlsClients {

@@ -1,43 +1,65 @@
-//! Requests waiting for a transaction.
+//! Requests waiting for a transaction or a task.
 //!
-//! A waiting request has one entry here and is woken when its transaction changes, without polling.
+//! A waiting request has one entry here and is woken when that changes, without polling.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use pyxis_core::id::TxnId;
+use pyxis_core::id::{TaskId, TxnId};
 use tokio::sync::Notify;
+
+/// Item that a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum WaitKey {
+    /// The outcome of a transaction.
+    Transaction(TxnId),
+    /// The decision about a task.
+    Task(TaskId),
+}
+
+impl From<TxnId> for WaitKey {
+    fn from(txn: TxnId) -> Self {
+        Self::Transaction(txn)
+    }
+}
+
+impl From<TaskId> for WaitKey {
+    fn from(task: TaskId) -> Self {
+        Self::Task(task)
+    }
+}
 
 /// Waiting requests of this process.
 #[derive(Default)]
 pub(crate) struct Waiters {
-    waiting: Mutex<HashMap<TxnId, Weak<Notify>>>,
+    waiting: Mutex<HashMap<WaitKey, Weak<Notify>>>,
     stopped: AtomicBool,
 }
 
-/// Registration for one transaction.
+/// Registration for one item.
 pub(crate) struct Waiter<'a> {
-    txn: TxnId,
+    item: WaitKey,
     notify: Arc<Notify>,
     waiters: &'a Waiters,
 }
 
 impl Waiters {
-    /// Registers a waiter. Read the transaction *after* this, so that no change is missed.
-    pub(crate) fn join(&self, txn: TxnId) -> Waiter<'_> {
+    /// Registers a waiter. Read the item *after* this, so that no change is missed.
+    pub(crate) fn join(&self, item: impl Into<WaitKey>) -> Waiter<'_> {
+        let item = item.into();
         let mut waiting = self.lock();
-        let notify = waiting.get(&txn).and_then(Weak::upgrade).unwrap_or_else(|| {
+        let notify = waiting.get(&item).and_then(Weak::upgrade).unwrap_or_else(|| {
             let notify = Arc::new(Notify::new());
-            waiting.insert(txn, Arc::downgrade(&notify));
+            waiting.insert(item, Arc::downgrade(&notify));
             notify
         });
-        Waiter { txn, notify, waiters: self }
+        Waiter { item, notify, waiters: self }
     }
 
-    /// Wakes all waiters for `txn`.
-    pub(crate) fn wake(&self, txn: TxnId) {
-        let waiting = self.lock().get(&txn).and_then(Weak::upgrade);
+    /// Wakes all waiters for an item.
+    pub(crate) fn wake(&self, item: impl Into<WaitKey>) {
+        let waiting = self.lock().get(&item.into()).and_then(Weak::upgrade);
         if let Some(notify) = waiting {
             notify.notify_waiters();
         }
@@ -62,13 +84,13 @@ impl Waiters {
         self.stopped.load(Ordering::Acquire)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TxnId, Weak<Notify>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<WaitKey, Weak<Notify>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Waiter<'_> {
-    /// Resolves at the next change. Create it before reading the transaction.
+    /// Resolves at the next change. Create it before reading the item.
     pub(crate) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
         self.notify.notified()
     }
@@ -78,7 +100,7 @@ impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let mut waiting = self.waiters.lock();
         if Arc::strong_count(&self.notify) == 1 {
-            waiting.remove(&self.txn);
+            waiting.remove(&self.item);
         }
     }
 }

@@ -61,8 +61,15 @@ impl ApprovalColumn {
 /// Adds the filter's page condition and order.
 pub(super) fn ordered(query: SqlQuery, filter: &ApprovalFilter) -> SqlQuery {
     let [rising, falling] = filter.by.order();
-    let (after, order) = if filter.rising { rising } else { falling };
-    let query = match filter.beyond {
+    let (_, order) = if filter.rising { rising } else { falling };
+    after(query, filter).append(order).limit(filter.limit)
+}
+
+/// Adds the filter's page condition.
+pub(super) fn after(query: SqlQuery, filter: &ApprovalFilter) -> SqlQuery {
+    let [rising, falling] = filter.by.order();
+    let (after, _) = if filter.rising { rising } else { falling };
+    match filter.beyond {
         Some((at, txn)) if filter.by == ApprovalColumn::Asked => {
             let after = if filter.rising {
                 " AND (created_at, txn_id) > (?"
@@ -72,6 +79,5 @@ pub(super) fn ordered(query: SqlQuery, filter: &ApprovalFilter) -> SqlQuery {
             query.push(after, at).push(", ?)", txn)
         }
         beyond => query.push_if(after, beyond.map(|(_, txn)| txn)),
-    };
-    query.append(order).limit(filter.limit)
+    }
 }

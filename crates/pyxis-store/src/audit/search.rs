@@ -31,6 +31,8 @@ pub struct AuditFilter {
     pub host: Option<String>,
     /// First digit of the status of the record or its outcome.
     pub status_class: Option<i64>,
+    /// Only requests that were sent and got no response.
+    pub failed: bool,
     /// Text in actor name, host, credential or detail, ignoring case.
     pub text: Option<String>,
     /// Start time, inclusive.
@@ -95,6 +97,7 @@ pub async fn search(
     .push_if(" AND r.method = ?", filter.method.as_ref())
     .push_if(" AND r.host = ?", filter.host.as_ref())
     .push_if(" AND coalesce(o.status, r.status) / 100 = ?", filter.status_class)
+    .append(if filter.failed { " AND o.seq IS NOT NULL AND o.status IS NULL" } else { "" })
     .contains(executor.engine(), &[SEARCHED], filter.text.as_deref().unwrap_or(""))
     .push_if(" AND r.at >= ?", filter.from)
     .push_if(" AND r.at < ?", filter.to)
@@ -263,7 +266,7 @@ pub async fn sent_without_outcome(
         "SELECT ",
         audit_columns!("r"),
         " FROM audit_records r WHERE r.seq > $1 AND r.seq <= $2 \
-         AND (r.kind = 'forward' AND r.decision IN ('auto', 'grant') \
+         AND (r.kind = 'forward' AND r.decision IN ('auto', 'grant', 'task') \
          OR r.kind = 'execute' AND r.method = 'WEBSOCKET') \
          AND NOT EXISTS (SELECT 1 FROM audit_records o WHERE o.ref_seq = r.seq AND o.kind = 'outcome')"
     ))

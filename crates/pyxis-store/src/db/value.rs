@@ -222,6 +222,7 @@ parsed_text!(
     id::AgentId,
     id::CredentialId,
     id::GrantId,
+    id::TaskId,
     id::SessionId,
     id::NodeId,
     id::ResponseId,
@@ -272,6 +273,7 @@ named_text!(
     approval_mode::ApprovalState,
     approval_mode::ForwardState
 );
+named_text!(pyxis_core::task::TaskState);
 named_text!(pyxis_core::webhook::WebhookEvent);
 named_text!(pyxis_core::chat::ChatPlatform);
 

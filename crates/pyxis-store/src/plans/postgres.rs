@@ -73,3 +73,15 @@ async fn no_statement_that_a_request_waits_for_scans_a_table_in_postgres() {
     }
     assert!(slow.is_empty(), "{}", slow.join("\n"));
 }
+
+#[tokio::test]
+async fn no_list_of_tasks_scans_a_table_in_postgres() {
+    let database = Database::migrated("task_plans").await;
+    let store = Store::open(&OpenOptions::new(database.url())).unwrap();
+    store.migrate().await.unwrap();
+    database.run(FILL).await;
+    for text in super::tasks::statements(Engine::Postgres).await {
+        let steps = plan(&database, &text).await;
+        assert!(!steps.iter().any(|step| step.contains("Seq Scan")), "{text}\n{steps:#?}");
+    }
+}

@@ -17,6 +17,7 @@ const FILTER: ApprovalFilter = ApprovalFilter {
     text: None,
     agent: None,
     credential: None,
+    risk: None,
     by: By::Asked,
     rising: false,
     beyond: None,

@@ -154,6 +154,7 @@ async fn restored_equals(main: &Workspace, file: &Path, store: &Store) {
         text: None,
         agent: None,
         credential: None,
+        risk: None,
         by: approvals::ApprovalColumn::Asked,
         rising: false,
         beyond: None,

@@ -23,6 +23,7 @@ async fn add(main: &Workspace, txn: TxnId, platform: ChatPlatform, due: UnixMill
         chat: "-100".to_owned(),
         nonce_hash: format!("hash of {id}"),
         created_at: due,
+        recipient: None,
     };
     chat_messages::insert(&main.store, &new).await.unwrap();
     new

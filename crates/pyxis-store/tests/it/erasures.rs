@@ -6,7 +6,8 @@ use pyxis_testkit::engines;
 use crate::support::{Workspace, query_strings};
 
 /// Columns whose names look like those of an address, and are not.
-const OTHERS: &[&str] = &["leases.holder", "score_jobs.holder"];
+const OTHERS: &[&str] =
+    &["announcements.recipient", "chat_messages.recipient", "leases.holder", "score_jobs.holder"];
 
 /// Every column of the schema, as `table.column`.
 async fn columns(main: &Workspace) -> Vec<String> {

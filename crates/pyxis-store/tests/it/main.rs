@@ -47,6 +47,7 @@ mod score_jobs;
 mod scorers;
 mod scores;
 mod stamps;
+mod tasks;
 mod transactions;
 mod upgrade;
 mod usage;

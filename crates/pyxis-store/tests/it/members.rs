@@ -152,7 +152,7 @@ engines! {
     async fn approvals_of_some_credentials_are_listed_and_counted(main: &Workspace) {
         let (one, _two) = (add_approval(main, "1").await, add_approval(main, "2").await);
         let filter = ApprovalFilter {
-            state: None, settled: false, text: None, agent: None, credential: None, by: approvals::ApprovalColumn::Asked, rising: true, beyond: None, limit: 10,
+            state: None, settled: false, text: None, agent: None, credential: None, risk: None, by: approvals::ApprovalColumn::Asked, rising: true, beyond: None, limit: 10,
         };
         let of = async |credentials: &[CredentialId]| {
             let listed = approvals::list_for_credentials(&main.store, main.id, &filter, credentials).await.unwrap();

@@ -19,7 +19,7 @@ const LONGEST_PAUSE_MS: u64 = 10_000;
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidNetworks {
     /// Not a JSON object of networks by name.
-    #[error("networks: {0}")]
+    #[error("these are not networks by name")]
     Json(#[from] serde_json::Error),
     /// One network has invalid settings.
     #[error("networks.{name}: {reason}")]

@@ -7,7 +7,7 @@ use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::backup::{self, TrailCheck};
-use pyxis_store::{Store, audit};
+use pyxis_store::{Store, audit, home};
 use serde_json::json;
 
 use super::{out, quiet, settings};
@@ -39,6 +39,10 @@ pub(super) async fn backup(global: &Global, file: &Path, without_audit_check: bo
     let records =
         backup::write(&store, file, trail, move |progress| shown.set_position(progress.done)).await?;
     bar.finish_and_clear();
+    // The backup is complete, whether or not the home page learns of it.
+    if let Err(error) = home::record_backup(&store, SystemClock.now()).await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "the time of the backup was not recorded");
+    }
     let told = "it does not contain the master key; store that separately and safely";
     if global.json {
         out::json(&json!({ "file": file, "audit_records": records, "detail": told }));

@@ -9,7 +9,7 @@ use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::ScorerId;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::sessions::{self, LinkHolder};
-use pyxis_gateway::admin::workspaces;
+use pyxis_gateway::admin::{agents, workspaces};
 use pyxis_gateway::{Actor, Error};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
@@ -25,7 +25,16 @@ pub(super) const DEFAULT_OWNER: &str = "owner@localhost";
 /// Name of the first workspace.
 const FIRST_WORKSPACE: &str = "default";
 
-/// Everything that was just created. Only [`reissue`] leaves out keys, which are then in use.
+/// Reader of the first keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstKeys {
+    /// The caller prints or stores them.
+    Received,
+    /// No one: the agent gets its key when someone asks for it, and there is no API key.
+    Withheld,
+}
+
+/// Everything that was just created. Keys are left out if they are in use ([`reissue`]) or withheld.
 pub(super) struct First {
     pub(super) workspace: WorkspaceRow,
     pub(super) owner_email: String,
@@ -40,7 +49,7 @@ pub(super) async fn run(global: &Global, owner_email: &str, again: bool) -> Resu
     let app = open_with(settings(&quiet(global.flags()))?).await?;
     let all = workspaces::list(&app.gateway.store).await?;
     let first = match all.as_slice() {
-        [] => first_workspace(&app, owner_email).await?,
+        [] => first_workspace(&app, owner_email, FirstKeys::Received).await?,
         _ if again => Some(reissue::reissue(&app, all, owner_email).await?),
         _ => None,
     };
@@ -56,7 +65,7 @@ pub(super) async fn run(global: &Global, owner_email: &str, again: bool) -> Resu
 }
 
 /// Creates the first workspace with its owner, keys and scorer; `None` if another process created it meanwhile.
-pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Option<First>> {
+pub(super) async fn first_workspace(app: &App, owner_email: &str, keys: FirstKeys) -> Result<Option<First>> {
     let state = &app.gateway;
     let made = match workspaces::create(state, FIRST_WORKSPACE, ApprovalMode::Gated, Some(owner_email)).await
     {
@@ -67,15 +76,24 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Opti
     let session = sessions::open(state, &owner, LinkHolder::Bearer, sessions::SESSION_LIFETIME).await?;
     let actor = Actor::cli(made.workspace.id);
     let scorer = scorers::create(&app.scoring.audited, &actor, scorer_input()).await?.id;
-    let (_, api_key) = api_keys::create(&app.scoring, &actor, api_key_input()).await?;
+    let (agent_key, api_key) = match keys {
+        FirstKeys::Received => {
+            let (_, api_key) = api_keys::create(&app.scoring, &actor, api_key_input()).await?;
+            (Some(made.agent_key), Some(api_key))
+        }
+        FirstKeys::Withheld => {
+            agents::withhold_key(state, &actor, workspaces::FIRST_AGENT).await?;
+            (None, None)
+        }
+    };
     Ok(Some(First {
         workspace: made.workspace,
         owner_email: owner.email,
         owner_session_token: session.token,
         owner_link,
-        agent_key: Some(made.agent_key),
+        agent_key,
         scorer,
-        api_key: Some(api_key),
+        api_key,
     }))
 }
 

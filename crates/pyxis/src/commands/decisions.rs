@@ -1,5 +1,6 @@
-//! `pyxis inbox`, `pyxis approve` and `pyxis deny`: a person decides from a terminal, against a running server.
+//! `pyxis inbox`, `pyxis approve`, `pyxis deny` and `pyxis task`: a person decides from a terminal, against a running server.
 
+mod tasks;
 mod view;
 
 use anyhow::{Context, Result, bail};
@@ -10,17 +11,32 @@ use serde_json::{Map, Value, json};
 use super::confirm::confirm;
 use super::person_api::PersonApi;
 use super::{out, quiet, settings};
-use crate::cli::{Approve, Deny, Global, PersonOptions};
+use crate::cli::{Approve, Deny, Global, PersonOptions, TaskCommand};
 use crate::config::Config;
 
 /// Transactions in one answer.
 const PAGE: usize = 500;
 
-/// Lists pending requests.
+/// Lists pending requests and proposed tasks.
 pub(super) async fn inbox(global: &Global, options: &PersonOptions) -> Result<()> {
     let api = PersonApi::new(&config(global)?, options)?;
-    view::list(global.json, &all_pending(&api).await?, SystemClock.now());
+    let (pending, proposed) = (all_pending(&api).await?, tasks::all_proposed(&api).await?);
+    let now = SystemClock.now();
+    if global.json {
+        view::json_list(&pending, &proposed, now);
+        return Ok(());
+    }
+    view::list(&pending, now);
+    if !proposed.is_empty() {
+        out::line("");
+        tasks::list(&proposed, now);
+    }
     Ok(())
+}
+
+/// Shows, approves, denies or stops a task.
+pub(super) async fn task(global: &Global, command: TaskCommand) -> Result<()> {
+    tasks::run(&config(global)?, global.json, command).await
 }
 
 /// Every pending request that the person may decide, newest first.

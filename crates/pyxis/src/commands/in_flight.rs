@@ -104,7 +104,7 @@ fn state(row: &ApprovalRow) -> &str {
 
 /// True if the request passed without approval and has no recorded end.
 fn is_unfinished(entry: &AuditEntry) -> bool {
-    let passed = matches!(entry.record.record.decision.as_deref(), Some("auto" | "grant"));
+    let passed = matches!(entry.record.record.decision.as_deref(), Some("auto" | "grant" | "task"));
     passed && entry.outcome.is_none()
 }
 

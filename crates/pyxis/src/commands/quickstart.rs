@@ -24,8 +24,9 @@ use pyxis_scoring::service::sandbox::{self, WalletState};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use super::bootstrap::{self, FirstKeys};
 use super::scorers::sandbox_wallets;
-use super::{bootstrap, out, server, serving_settings};
+use super::{out, server, serving_settings};
 use crate::app::{self, App};
 use crate::cli::{Global, Serving};
 use crate::serve;
@@ -56,6 +57,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     signed_head::check_records(&app.config, &app.gateway).await?;
     let welcome = prepare(&app, upstream.as_ref()).await?;
     let signals = StopSignals::register()?;
+    let _announcement = serve::announce(&app, &bound)?;
     server::print_address(global.json, &bound);
     if global.json {
         out::json(&welcome.json());
@@ -85,7 +87,8 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
     let all = workspaces::list(&app.gateway.store).await?;
     let (workspace, agent_key, link) = match all.into_iter().next() {
         None => {
-            let first = bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER).await?;
+            let first =
+                bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER, FirstKeys::Received).await?;
             let first = first.context("another process is creating the first workspace; run this again")?;
             if let Some(key) = &first.agent_key {
                 store_key(&known, key.expose())?;

@@ -189,10 +189,9 @@ async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Resul
     } else if found.unscored > 0 {
         // Open to votes: addresses without a stored score get one.
         out::line(format_args!(
-            "computed {} (stored before: {}, addresses without a score: {})",
+            "computed {}; {} had none before",
             out::count_noun(done, "score"),
-            found.stored,
-            found.unscored
+            out::count_noun(found.unscored, "address")
         ));
     } else {
         out::line(format_args!("recomputed {done} of {}", out::count_noun(found.stored, "stored score")));

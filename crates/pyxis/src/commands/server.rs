@@ -6,7 +6,7 @@ use anyhow::Result;
 use pyxis_gateway::admin::workspaces;
 use serde_json::json;
 
-use super::bootstrap::{self, First};
+use super::bootstrap::{self, First, FirstKeys};
 use super::{out, serving_settings};
 use crate::app;
 use crate::cli::{Global, Serving};
@@ -34,14 +34,16 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
         pyxis_verify::block_height::start(&app.verify).await?;
     }
     let signals = StopSignals::register()?;
+    let announcement = serve::announce(&app, &bound)?;
     print_address(global.json, &bound);
     if workspaces::list(&app.gateway.store).await?.is_empty()
-        && let Some(made) = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?
+        && let Some(made) =
+            bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER, FirstKeys::Withheld).await?
     {
         welcome(global.json, app.config.surfaces.dashboard, &made);
     }
     serve::run(app, bound, signals, traces).await?;
-    drop(lock);
+    drop((announcement, lock));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -44,7 +44,8 @@ impl Verification {
             }
         }
         Ok(Self {
-            networks: Networks::from_json(&source.text("networks")?).context("PX_NETWORKS")?,
+            networks: Networks::from_json(&source.text("networks")?)
+                .context("PX_NETWORKS, or [networks.NAME] of the settings file")?,
             max_addresses: source.parsed("max_addresses")?,
             scan_url,
             attester: source.optional("authorized_attester")?,

@@ -1,12 +1,15 @@
 //! Notifications about approvals, in this process and with a clock that the test moves.
 
 mod chaos;
+mod discord;
 mod email;
+mod escalation;
 mod links;
 mod matrix;
 mod payloads;
 mod push;
 mod reports;
 mod slack;
+mod tasks;
 mod telegram;
 mod webhooks;

@@ -12,6 +12,7 @@ mod hostile;
 mod long_responses;
 mod oauth_attacks;
 mod oauth_client;
+mod proposed_tasks;
 mod protocol;
 mod proxied;
 mod request_state;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pyxis::openapi::document;
+use pyxis_gateway::channels::PLATFORMS;
 use pyxis_http::problem::kinds;
 use serde_json::Value;
 
@@ -41,15 +42,10 @@ fn every_operation_of_the_api_is_described() {
     let document = described();
     let routes: BTreeSet<Route> = operations(&document).into_iter().map(|(route, ..)| route).collect();
     // A route cannot be served without its description; this notices an area that is left out as a whole.
-    for path in [
-        "/forward",
-        "/p/{credential}/{path}",
-        "/sign",
-        "/session",
-        "/registry/submit-passport",
-        "/telegram/webhook",
-        "/slack/events",
-    ] {
+    for path in ["/forward", "/p/{credential}/{path}", "/sign", "/session", "/registry/submit-passport"]
+        .into_iter()
+        .chain(PLATFORMS.iter().filter_map(|described| described.posts_to))
+    {
         assert!(routes.contains(&("POST".to_owned(), path.to_owned())), "{path}");
     }
     for path in
@@ -187,7 +183,7 @@ fn every_json_body_refuses_members_that_it_does_not_name() {
             continue;
         }
         // A voting tool posts any configuration of its users, and a chat platform adds members.
-        let is_chat = ["/telegram/webhook", "/slack/events"].contains(&route.1.as_str());
+        let is_chat = PLATFORMS.iter().any(|described| described.posts_to == Some(route.1.as_str()));
         if route.1.starts_with("/snapshot-strategies/") || is_chat {
             continue;
         }

@@ -3,6 +3,7 @@
 mod approvals;
 mod batch;
 mod members;
+mod quiet_hours;
 mod role_matrix;
 mod surfaces;
 mod tokens;

@@ -1,6 +1,7 @@
 //! Receipts of decided requests (`docs/reference/receipts.md`).
 
 mod content;
+mod jwt_libraries;
 mod offline;
 mod tampering;
 

@@ -5,6 +5,7 @@ pub(crate) mod app;
 pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod hourly_budget;
+pub(crate) mod languages;
 pub(crate) mod leaks;
 pub(crate) mod metrics;
 pub(crate) mod parties;

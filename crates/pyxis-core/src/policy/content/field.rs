@@ -72,6 +72,12 @@ impl FieldCheck {
         worst
     }
 
+    /// True if every value is one that the rule allows, for certain.
+    pub(super) fn passes(&self, content: &ParsedContent<'_>) -> bool {
+        let allowed = |value: &FieldValue| self.comparison.holds(value) == Ok(true);
+        self.values(content).is_ok_and(|values| values.iter().all(allowed))
+    }
+
     pub(super) fn fact(&self, content: &ParsedContent<'_>) -> String {
         self.evaluate(content).1
     }

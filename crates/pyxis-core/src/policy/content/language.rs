@@ -5,6 +5,8 @@
 //! [METHOD] URL form NAME COMPARISON [else ask|deny]
 //! [METHOD] URL graphql query|mutation|subscription|any [FIELD,…] pass|ask|deny
 //! ```
+//!
+//! A condition is the part from `json`, `form` or `graphql` on, without `else` and without a verdict.
 
 use serde_json::{Number, Value};
 
@@ -30,6 +32,14 @@ pub enum ContentRuleError {
     /// Nothing follows the URL, or something else does.
     #[error("after the URL, write `json`, `form` or `graphql`, as in `/v1/pay json /amount <= 500`")]
     Kind,
+    /// Something else begins a condition.
+    #[error(
+        "write `json`, `form` or `graphql`, as in `json /amount <= 500`; the URL of the action is not repeated"
+    )]
+    ConditionKind,
+    /// A condition goes on after its values.
+    #[error("a condition ends after its values: without `else`, `pass`, `ask` or `deny`")]
+    ConditionEnd,
     /// The URL is no pattern.
     #[error("the URL: {0}")]
     Url(#[from] PatternError),
@@ -74,22 +84,39 @@ pub(super) fn parse(text: &str) -> Result<ContentRule, ContentRuleError> {
     let pattern = Pattern::parse(url)?;
     let (kind, rest) = split_word(rest);
     let check = match kind {
-        "json" => {
-            let (name, rest) = split_word(rest);
-            let place = FieldPlace::Json(pointer(name).ok_or(ContentRuleError::Pointer)?);
-            ContentCheck::Field(field(place, name, rest)?)
-        }
-        "form" => {
-            let (name, rest) = split_word(rest);
-            if name.is_empty() {
-                return Err(ContentRuleError::Parameter);
-            }
-            ContentCheck::Field(field(FieldPlace::Form(ParameterName::new(name.to_owned())), name, rest)?)
+        "json" | "form" => {
+            let (mut check, rest) = field(kind, rest)?;
+            check.otherwise = otherwise(rest)?;
+            ContentCheck::Field(check)
         }
         "graphql" => ContentCheck::GraphQl(operations(rest)?),
         _ => return Err(ContentRuleError::Kind),
     };
     Ok(ContentRule { text: text.into(), method, pattern, check })
+}
+
+/// Parses what a rule says after the URL, without a consequence.
+pub(super) fn parse_condition(text: &str) -> Result<ContentCheck, ContentRuleError> {
+    if text.len() > MAX_RULE_BYTES {
+        return Err(ContentRuleError::TooLong);
+    }
+    let (kind, rest) = split_word(text);
+    match kind {
+        "json" | "form" => {
+            let (check, rest) = field(kind, rest)?;
+            if rest.is_empty() { Ok(ContentCheck::Field(check)) } else { Err(ContentRuleError::ConditionEnd) }
+        }
+        "graphql" => {
+            let (kind, rest) = split_word(rest);
+            let kind = operation_kind(kind)?;
+            if rest.split_whitespace().next_back().is_some_and(|word| verdict(word).is_some()) {
+                return Err(ContentRuleError::ConditionEnd);
+            }
+            let verdict = PolicyVerdict::AutoApprove;
+            Ok(ContentCheck::GraphQl(OperationCheck { kind, fields: names(rest)?, verdict }))
+        }
+        _ => Err(ContentRuleError::ConditionKind),
+    }
 }
 
 /// The first word and what follows it.
@@ -110,7 +137,14 @@ fn pointer(text: &str) -> Option<Vec<String>> {
         .collect()
 }
 
-fn field(place: FieldPlace, name: &str, text: &str) -> Result<FieldCheck, ContentRuleError> {
+/// The place of a field and its comparison, and what follows them. A value that differs asks.
+fn field<'t>(kind: &str, text: &'t str) -> Result<(FieldCheck, &'t str), ContentRuleError> {
+    let (name, text) = split_word(text);
+    let place = match kind {
+        "json" => FieldPlace::Json(pointer(name).ok_or(ContentRuleError::Pointer)?),
+        _ if name.is_empty() => return Err(ContentRuleError::Parameter),
+        _ => FieldPlace::Form(ParameterName::new(name.to_owned())),
+    };
     let (operator, rest) = split_word(text);
     if !OPERATORS.contains(&operator) {
         return Err(ContentRuleError::Comparison);
@@ -118,12 +152,17 @@ fn field(place: FieldPlace, name: &str, text: &str) -> Result<FieldCheck, Conten
     let (values, rest) = values(rest)?;
     let comparison = comparison(operator, values)?;
     let wanted = text[..text.len() - rest.len()].trim_end();
-    let otherwise = match split_word(rest) {
-        ("", _) | ("else", "ask") => PolicyVerdict::RequireApproval,
-        ("else", "deny") => PolicyVerdict::Deny,
-        _ => return Err(ContentRuleError::Otherwise),
-    };
-    Ok(FieldCheck { place, name: name.into(), comparison, wanted: wanted.into(), otherwise })
+    let otherwise = PolicyVerdict::RequireApproval;
+    Ok((FieldCheck { place, name: name.into(), comparison, wanted: wanted.into(), otherwise }, rest))
+}
+
+/// The consequence of a value that differs.
+fn otherwise(text: &str) -> Result<PolicyVerdict, ContentRuleError> {
+    match split_word(text) {
+        ("", _) | ("else", "ask") => Ok(PolicyVerdict::RequireApproval),
+        ("else", "deny") => Ok(PolicyVerdict::Deny),
+        _ => Err(ContentRuleError::Otherwise),
+    }
 }
 
 /// JSON values separated by commas, and what follows them.
@@ -179,24 +218,33 @@ fn text(value: Value) -> Result<String, ContentRuleError> {
 
 fn operations(text: &str) -> Result<OperationCheck, ContentRuleError> {
     let (kind, rest) = split_word(text);
-    let kind = match kind {
-        "query" => Some(OperationKind::Query),
-        "mutation" => Some(OperationKind::Mutation),
-        "subscription" => Some(OperationKind::Subscription),
-        "any" => None,
-        _ => return Err(ContentRuleError::Operation),
-    };
-    let (fields, verdict) = match rest.trim_end().rsplit_once(char::is_whitespace) {
-        Some((fields, verdict)) => (fields, verdict),
+    let kind = operation_kind(kind)?;
+    let (fields, last) = match rest.trim_end().rsplit_once(char::is_whitespace) {
+        Some((fields, last)) => (fields, last),
         None => ("", rest.trim_end()),
     };
-    let verdict = match verdict {
-        "pass" => PolicyVerdict::AutoApprove,
-        "ask" => PolicyVerdict::RequireApproval,
-        "deny" => PolicyVerdict::Deny,
-        _ => return Err(ContentRuleError::Verdict),
-    };
+    let verdict = verdict(last).ok_or(ContentRuleError::Verdict)?;
     Ok(OperationCheck { kind, fields: names(fields)?, verdict })
+}
+
+/// A kind of operation; `None` for any.
+fn operation_kind(word: &str) -> Result<Option<OperationKind>, ContentRuleError> {
+    match word {
+        "query" => Ok(Some(OperationKind::Query)),
+        "mutation" => Ok(Some(OperationKind::Mutation)),
+        "subscription" => Ok(Some(OperationKind::Subscription)),
+        "any" => Ok(None),
+        _ => Err(ContentRuleError::Operation),
+    }
+}
+
+fn verdict(word: &str) -> Option<PolicyVerdict> {
+    match word {
+        "pass" => Some(PolicyVerdict::AutoApprove),
+        "ask" => Some(PolicyVerdict::RequireApproval),
+        "deny" => Some(PolicyVerdict::Deny),
+        _ => None,
+    }
 }
 
 fn names(text: &str) -> Result<Vec<String>, ContentRuleError> {

@@ -1,5 +1,6 @@
 //! The content rules of a policy, compiled for evaluation.
 
+use super::condition::ContentCondition;
 use super::graphql::{self, OperationKind, RootField};
 use super::parsed::ParsedContent;
 use super::{ContentCheck, ContentRule, Finding, RequestContent, Unreadable, leniency};
@@ -21,6 +22,8 @@ struct CompiledRule {
     exact: PatternIndex,
     /// Every plausible reading of it.
     area: PatternIndex,
+    /// True for the substitute of a stored rule that cannot be read. No condition answers it.
+    is_substitute: bool,
 }
 
 impl CompiledContentRules {
@@ -56,11 +59,20 @@ impl CompiledContentRules {
         if method == Method::WebSocket {
             return unread(&matching, decision, target);
         }
-        let parsed = ParsedContent::new(content);
-        let fields = matching.iter().filter_map(|compiled| compiled.field_finding(&parsed));
-        let operations = operations(&matching, decision, target, &parsed);
-        let strictest = fields.chain(operations).min_by_key(|finding| leniency(finding.verdict))?;
-        (strictest.verdict != PolicyVerdict::AutoApprove).then_some(strictest)
+        strictest(&matching, decision, target, (content, &[]))
+    }
+
+    /// True if nothing in the content asks or is denied, apart from fields that `approved` bounds. The conditions
+    /// themselves are not checked.
+    pub(in crate::policy) fn pass_apart_from(
+        &self,
+        decision: &Decision<'_>,
+        method: Method,
+        target: &Target,
+        (content, approved): (&RequestContent<'_>, &[ContentCondition]),
+    ) -> bool {
+        let matching: Vec<_> = self.matching(method, target).collect();
+        method != Method::WebSocket && strictest(&matching, decision, target, (content, approved)).is_none()
     }
 
     fn matching(&self, method: Method, target: &Target) -> impl Iterator<Item = &CompiledRule> {
@@ -69,6 +81,20 @@ impl CompiledContentRules {
             .iter()
             .filter(move |compiled| compiled.rule.concerns_method(method) && compiled.matches(target, &path))
     }
+}
+
+/// The strictest finding that does not simply pass, apart from questions about fields that `approved` bounds.
+fn strictest<'s>(
+    matching: &[&'s CompiledRule],
+    decision: &Decision<'_>,
+    target: &Target,
+    (content, approved): (&RequestContent<'_>, &[ContentCondition]),
+) -> Option<Finding<'s>> {
+    let parsed = ParsedContent::new(content);
+    let fields = matching.iter().filter_map(|compiled| compiled.field_finding(&parsed, approved));
+    let operations = operations(matching, decision, target, (&parsed, approved));
+    let strictest = fields.chain(operations).min_by_key(|finding| leniency(finding.verdict))?;
+    (strictest.verdict != PolicyVerdict::AutoApprove).then_some(strictest)
 }
 
 /// The finding about a WebSocket, whose messages come later and are not read: as strict as any rule could be.
@@ -94,7 +120,7 @@ fn operations<'s>(
     matching: &[&'s CompiledRule],
     decision: &Decision<'_>,
     target: &Target,
-    parsed: &ParsedContent<'_>,
+    (parsed, approved): (&ParsedContent<'_>, &[ContentCondition]),
 ) -> Option<Finding<'s>> {
     let rules: Vec<_> = matching.iter().filter(|compiled| compiled.is_graphql()).copied().collect();
     let by_default = has_default(decision, target);
@@ -105,7 +131,14 @@ fn operations<'s>(
         Ok(fields) => fields,
         Err(Unreadable(why)) => return unreadable(&rules, target, parsed.content, why),
     };
-    let findings = fields.iter().map(|field| evaluate_field(&rules, by_default, field));
+    let is_certain = !rules.iter().any(|compiled| compiled.is_substitute);
+    let is_approved =
+        |field: &RootField| is_certain && approved.iter().any(|condition| condition.names(field));
+    let findings = fields.iter().filter_map(|field| {
+        let finding = evaluate_field(&rules, by_default, field);
+        let asks = finding.verdict == PolicyVerdict::RequireApproval;
+        (!asks || !is_approved(field)).then_some(finding)
+    });
     findings.min_by_key(|finding| leniency(finding.verdict))
 }
 
@@ -165,14 +198,16 @@ fn some_reading(target: &Target, test: impl Fn(&str, &str) -> bool) -> bool {
 impl CompiledRule {
     fn compile(text: &str) -> Self {
         let (mut exact, mut area) = (PatternIndex::default(), PatternIndex::default());
-        let rule = ContentRule::parse(text).unwrap_or_else(|_| {
+        let parsed = ContentRule::parse(text);
+        let is_substitute = parsed.is_err();
+        let rule = parsed.unwrap_or_else(|_| {
             exact.insert_everything(0);
             area.insert_everything(0);
             unreadable_rule(text)
         });
         exact.insert(&rule.pattern, 0);
         rule.pattern.protecting_forms().iter().for_each(|form| area.insert(form, 0));
-        Self { rule, exact, area }
+        Self { rule, exact, area, is_substitute }
     }
 
     /// A rule that lets something pass matches the path as it is; the others match every plausible reading of it.
@@ -207,9 +242,18 @@ impl CompiledRule {
         matches!(&self.rule.check, ContentCheck::GraphQl(check) if check.passes_everything())
     }
 
-    fn field_finding(&self, content: &ParsedContent<'_>) -> Option<Finding<'_>> {
+    /// The finding about a field, unless it asks about one that `approved` bounds.
+    fn field_finding(
+        &self,
+        content: &ParsedContent<'_>,
+        approved: &[ContentCondition],
+    ) -> Option<Finding<'_>> {
         let ContentCheck::Field(check) = &self.rule.check else { return None };
         let (verdict, fact) = check.evaluate(content);
+        let asks = verdict == PolicyVerdict::RequireApproval;
+        if asks && approved.iter().any(|condition| condition.answers(check)) {
+            return None;
+        }
         Some(Finding { verdict, rule: Some(&self.rule.text), fact })
     }
 }

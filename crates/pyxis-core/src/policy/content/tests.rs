@@ -1,3 +1,4 @@
+mod approved;
 mod large;
 mod strictness;
 

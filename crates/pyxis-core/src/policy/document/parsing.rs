@@ -3,6 +3,8 @@
 //! Written by hand, not derived. Every error must name its field and say what to write, and serde names the field
 //! of an error only in its text.
 
+mod steps;
+
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -14,11 +16,11 @@ use crate::approval_mode::Channel;
 use crate::chat::ChatPlatform;
 use crate::nearest::suggestion;
 use crate::pattern;
-use crate::policy::Method;
 use crate::policy::content::ContentRule;
 use crate::policy::limits::{
     MAX_CONTENT_RULES, MAX_EMAIL_BYTES, MAX_LIST, MAX_ROOM_BYTES, MIN_APPROVALS, TIMEOUT_SECS,
 };
+use crate::policy::{EscalationStep, Method};
 
 type Detail = String;
 
@@ -40,7 +42,29 @@ impl Policy {
             }
             policy.set(field, value).map_err(|detail| field_error(field, detail))?;
         }
+        policy.check_people()?;
         Ok(policy)
+    }
+
+    /// Checks that everyone who is asked may decide.
+    fn check_people(&self) -> Result<(), PolicyError> {
+        let listed = |email: &&String| {
+            self.allowed_approvers.is_empty()
+                || self.allowed_approvers.iter().any(|one| one.eq_ignore_ascii_case(email))
+        };
+        let people = self.escalation.iter().flat_map(EscalationStep::emails);
+        let asked = self.on_call.iter().map(|email| ("on_call", email));
+        let asked = asked.chain(people.map(|email| ("escalation", email)));
+        for (field, email) in asked {
+            if !listed(&email) {
+                let detail = format!(
+                    "{} is not in allowed_approvers, so they may not decide; add the address there, or remove it here",
+                    quoted(email)
+                );
+                return Err(field_error(field, detail));
+            }
+        }
+        Ok(())
     }
 
     fn set(&mut self, field: &str, value: &Value) -> Result<(), Detail> {
@@ -53,6 +77,8 @@ impl Policy {
             "deny_urls" => self.deny_urls = patterns(value)?,
             "content_rules" => self.content_rules = content_rules(value)?,
             "allowed_approvers" => self.allowed_approvers = emails(value)?,
+            "on_call" => self.on_call = emails(value)?,
+            "escalation" => self.escalation = steps::steps(value)?,
             "channel" => self.channel = channel(value)?,
             "min_approvals" => self.min_approvals = whole_number(value, &MIN_APPROVALS)?,
             "passkey_required" => self.passkey_required = flag(value)?,
@@ -79,6 +105,8 @@ const FIELDS: &[&str] = &[
     "deny_urls",
     "content_rules",
     "allowed_approvers",
+    "on_call",
+    "escalation",
     "channel",
     "min_approvals",
     "passkey_required",

@@ -27,7 +27,9 @@ fn a_policy_reads_back_as_it_was_written() {
         r#"{"auto_approve_methods":["get","GET","Options"],"require_approval_methods":["POST","get"],
             "deny_methods":["delete"],"auto_approve_urls":["/v1/*","API.example.com:8443/x"],
             "require_approval_urls":["/admin/"],"deny_urls":["bad.example.com"],
-            "allowed_approvers":["Ann@Example.com","owner@localhost"],"channel":"chat_primary",
+            "allowed_approvers":["Ann@Example.com","owner@localhost"],"on_call":["ann@example.com"],
+            "escalation":[{"after_minutes":5,"slack_channel":"C0OPS"},{"people":"eligible","after_minutes":10},
+                {"after_minutes":1440,"people":["owner@localhost"]}],"channel":"chat_primary",
             "telegram_chat":"-100123","matrix_room":"!r:example.com","min_approvals":2,
             "passkey_required":true,"require_reason":true,"approval_timeout_secs":600}"#,
     );
@@ -73,6 +75,54 @@ fn a_bad_value_is_refused_by_the_name_of_its_field() {
         (r#"{"require_reason":null}"#, "require_reason", "true or false"),
         (r#"{"approval_timeout_secs":0}"#, "approval_timeout_secs", "from 1 to 604800"),
         (r#"{"approval_timeout_secs":604801}"#, "approval_timeout_secs", "from 1 to 604800"),
+        (r#"{"on_call":["ann"]}"#, "on_call", "e-mail"),
+        (
+            r#"{"allowed_approvers":["a@b.c"],"on_call":["d@e.f"]}"#,
+            "on_call",
+            "`d@e.f` is not in allowed_approvers, so they may not decide; add the address there",
+        ),
+        (r#"{"escalation":{}}"#, "escalation", "list of steps"),
+        (r#"{"escalation":[5]}"#, "escalation", "step 1: must be an object, such as"),
+        (r#"{"escalation":[{"people":"eligible"}]}"#, "escalation", "step 1: after_minutes is missing"),
+        (r#"{"escalation":[{"after_minutes":0,"people":"eligible"}]}"#, "escalation", "from 1 to 1440"),
+        (r#"{"escalation":[{"after_minutes":1441,"people":"eligible"}]}"#, "escalation", "from 1 to 1440"),
+        (
+            r#"{"escalation":[{"after_minutes":5}]}"#,
+            "escalation",
+            "step 1: names no one; add people or a room",
+        ),
+        (
+            r#"{"escalation":[{"after_minutes":5,"people":"eligible","slack_channel":"C0"}]}"#,
+            "escalation",
+            "step 1: names several rooms or people; make it one step each",
+        ),
+        (
+            r#"{"escalation":[{"after_minutes":5,"people":"all"}]}"#,
+            "escalation",
+            "people: must be \"eligible\"",
+        ),
+        (r#"{"escalation":[{"after_minutes":5,"people":[]}]}"#, "escalation", "people: is empty"),
+        (r#"{"escalation":[{"after_minutes":5,"people":["ann"]}]}"#, "escalation", "not an e-mail address"),
+        (
+            r#"{"escalation":[{"after_minutes":5,"slack_channel":""}]}"#,
+            "escalation",
+            "slack_channel: must be",
+        ),
+        (
+            r#"{"escalation":[{"after_minutes":5,"slack_chanel":"C0"}]}"#,
+            "escalation",
+            "did you mean slack_channel?",
+        ),
+        (
+            r#"{"escalation":[{"after_minutes":5,"people":"eligible"},{"after_minutes":5,"slack_channel":"C0"}]}"#,
+            "escalation",
+            "step 2: after_minutes must be greater than that of the step before",
+        ),
+        (
+            r#"{"allowed_approvers":["a@b.c"],"escalation":[{"after_minutes":5,"people":["d@e.f"]}]}"#,
+            "escalation",
+            "`d@e.f` is not in allowed_approvers",
+        ),
         (r#"{"deny_urls":["/a"],"deny_urls":[]}"#, "deny_urls", "twice"),
         ("[]", "policy", "object"),
         ("null", "policy", "object"),
@@ -102,4 +152,20 @@ fn the_limits_are_exact() {
     assert_eq!(policy(&with("deny_urls", &long(2048))).deny_urls.len(), 1);
     let (_, detail) = refusal(&with("deny_urls", &long(2049)));
     assert!(detail.contains("2048 bytes") && detail.len() < 300, "{detail}");
+}
+
+#[test]
+fn at_most_five_steps_are_taken_and_each_is_told_in_a_line() {
+    let step = |minutes: usize| serde_json::json!({ "after_minutes": minutes, "people": "eligible" });
+    let with = |count: usize| {
+        serde_json::json!({ "escalation": (1..=count).map(step).collect::<Vec<_>>() }).to_string()
+    };
+    assert_eq!(policy(&with(5)).escalation.len(), 5);
+    assert!(refusal(&with(6)).1.contains("at most 5"));
+    let told = policy(
+        r#"{"escalation":[{"after_minutes":1,"email_to":"a@b.c, d@e.f"},{"after_minutes":2,"people":"eligible"},
+            {"after_minutes":3,"people":["a@b.c","d@e.f"]}]}"#,
+    );
+    let lines: Vec<_> = told.escalation.iter().map(ToString::to_string).collect();
+    assert_eq!(lines, ["1 email_to a@b.c, d@e.f", "2 eligible", "3 a@b.c d@e.f"]);
 }

@@ -14,6 +14,7 @@ use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentSco
 use pyxis_gateway::admin::webhooks::{self, WebhookInput, WebhookPatch};
 use pyxis_gateway::admin::{channels, people, policies};
 use pyxis_gateway::notifications::brand;
+use pyxis_gateway::tasks::view as tasks;
 use pyxis_gateway::workers;
 use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
@@ -59,6 +60,7 @@ impl Tour {
         tour.add_access(&upstream.addr().to_string()).await;
         tour.add_people().await;
         tour.add_requests(&upstream.addr().to_string()).await;
+        tour.add_tasks(&upstream.addr().to_string()).await;
         tour.add_scoring().await;
         tour.add_deliveries().await;
         tour
@@ -196,6 +198,29 @@ impl Tour {
         let request = request.header("x-px-key", &self.team.agent_key).body(Body::empty()).unwrap();
         assert!(self.server.send(request).await.is_success());
         self.add_pending(json).await;
+    }
+
+    /// A task that was used, and one that waits.
+    async fn add_tasks(&mut self, bank: &str) {
+        for (path, approved) in [("/v1/payouts", true), ("/v1/refunds", false)] {
+            let url = format!("http://{bank}{path}");
+            let action = json!({"credential": "bank", "method": "POST", "url": url, "max_uses": 20});
+            let body = json!({"purpose": "Pay the March invoices", "actions": [action], "minutes": 90});
+            let request = Request::post("/agent/tasks").header("x-px-key", &self.team.agent_key);
+            let request = request.header(CONTENT_TYPE, "application/json");
+            let request = request.body(Body::from(body.to_string())).unwrap();
+            assert!(self.server.send(request).await.is_success());
+            if !approved {
+                continue;
+            }
+            let (gateway, team) = (&self.server.gateway, self.team.id);
+            let waiting = tasks::proposed(&gateway.store, team, None, gateway.now()).await.unwrap();
+            let to = format!("/app/tasks/{}/approve", waiting[0].row.id);
+            let fields = [("keep-1", "on"), ("uses-1", "5"), ("minutes", "60")];
+            let page = self.owner.submit(ACCOUNT, &to, &fields).await;
+            assert!(page.location().starts_with("/app/tasks/"), "{}", page.text);
+            assert!(self.server.send(self.team.request("bank", "POST", &url)).await.is_success());
+        }
     }
 
     async fn add_pending(&mut self, json: (&'static str, Vec<u8>)) {

@@ -12,6 +12,7 @@ const FORMS: &[(&str, &str)] = &[
     ("/app/agents", "name=importer&scope=some"),
     ("/app/agents/*/edit", "name=no name§&max_pending=y§"),
     ("/app/agents/*/rotate", ""),
+    ("/app/tasks/*/approve", "keep-1=on&uses-1=x§&minutes=y§"),
     (
         "/app/credentials",
         "kind=header&name=no name§&description=said§&allowed_hosts=*bad§&header_name=Host§\
@@ -47,6 +48,8 @@ const FORMS: &[(&str, &str)] = &[
     ("/app/people", "email=bo@example§ x&role=admin"),
     ("/app/people/*/link", ""),
     ("/app/account/password", "password=wrong§&new_password=short&new_password_again=x"),
+    ("/app/account/quiet-hours", "time_zone=Europe/Berlin&from=22:00&to=07:00"),
+    ("/app/account/quiet-hours", "time_zone=Mars&from=22:00&to=07:00§"),
     ("/app/account/tokens", "name=ci§"),
     ("/app/account/tokens", "name=deploy&scope=px:approve&expires_in_days=90"),
     ("/app/settings", "approval_timeout_minutes=x§"),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Press;
 use crate::channels::approval_message::{ApprovalMessage, DecideIn};
+use crate::channels::sections::sections;
 
 /// Longest header, in characters.
 const HEADER: usize = 150;
@@ -32,7 +33,11 @@ pub(super) fn content(card: &ApprovalMessage) -> Value {
     let mut lines = text.split('\n');
     let first = lines.next().unwrap_or_default();
     let mut blocks = vec![json!({ "type": "header", "text": plain(&cut(first, HEADER)) })];
-    blocks.extend(sections(lines).iter().map(|text| json!({ "type": "section", "text": plain(text) })));
+    blocks.extend(
+        sections(lines, SECTION, escaped)
+            .iter()
+            .map(|text| json!({ "type": "section", "text": plain(text) })),
+    );
     let buttons = buttons(card);
     if !buttons.is_empty() {
         blocks.push(json!({ "type": "actions", "elements": buttons }));
@@ -123,35 +128,6 @@ fn cut(text: &str, max: usize) -> String {
     out
 }
 
-/// Escaped lines, as many in a section as fit. A longer line is continued in the next section.
-fn sections<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    let (mut section, mut length) = (String::new(), 0);
-    for (number, line) in lines.enumerate() {
-        let line_length = escaped(line).chars().count();
-        if length > 0 && length + 1 + line_length > SECTION {
-            all.push(std::mem::take(&mut section));
-            length = 0;
-        } else if number > 0 && length > 0 {
-            section.push('\n');
-            length += 1;
-        }
-        for c in line.chars() {
-            let piece = escaped(c.encode_utf8(&mut [0; 4]));
-            let units = piece.chars().count();
-            if length + units > SECTION {
-                all.push(std::mem::take(&mut section));
-                length = 0;
-            }
-            section.push_str(&piece);
-            length += units;
-        }
-    }
-    all.push(section);
-    all.retain(|section| !section.trim().is_empty());
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,23 +142,5 @@ mod tests {
             let rest = cut.trim_end_matches('…').trim_start_matches('x');
             assert!(["", "&amp;", "&amp;&amp;"].contains(&rest), "{rest}");
         }
-    }
-
-    #[test]
-    fn every_line_is_in_a_section_and_no_section_is_too_long() {
-        let lines: Vec<String> = (0..40).map(|n| format!("{n} {}", "<é".repeat(n * 10))).collect();
-        let sections = sections(lines.iter().map(String::as_str));
-        assert!(sections.iter().all(|section| section.chars().count() <= SECTION && !section.is_empty()));
-        assert!(sections.len() > 5 && sections.len() < 50);
-        assert_eq!(sections.join("\n"), escaped(&lines.join("\n")));
-    }
-
-    #[test]
-    fn a_line_longer_than_a_section_is_continued_and_blank_lines_make_no_section() {
-        let long = "&".repeat(SECTION);
-        let found = sections(["", long.as_str()].into_iter());
-        assert_eq!(found.len(), 5);
-        assert_eq!(found.concat(), escaped(&long));
-        assert!(sections(["", " "].into_iter()).is_empty());
     }
 }

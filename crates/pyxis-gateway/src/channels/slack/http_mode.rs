@@ -1,36 +1,33 @@
 //! Signed requests of Slack (<https://docs.slack.dev/authentication/verifying-requests-from-slack/>).
 
-use std::time::Duration;
-
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use hmac::{Hmac, KeyInit, Mac};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::secret::SecretString;
 use pyxis_http::openapi::responses::{Internal, NotFound, SignInNeeded, Unavailable};
 use serde_json::json;
 use sha2::Sha256;
-use tokio::time::timeout;
 use url::form_urlencoded;
 use utoipa::ToSchema;
 
 use super::reports::{EventRequest, Report};
 use super::{Bot, actions};
+use crate::channels::inbound::{Work, header, is_recent, read_body, read_json};
 use crate::error::{Error, Result};
+use crate::problems::{PostTooLarge, PostTooSlow};
 use crate::runtime::state::State;
-use crate::runtime::survival::caught;
 
-/// Largest difference between Slack's clock and this one, in seconds.
-const MAX_AGE: u64 = 5 * 60;
-/// Time that Slack's request waits for the outcome. Slack waits three seconds.
-const PROMPT: Duration = Duration::from_millis(2500);
 const TIMESTAMP: &str = "x-slack-request-timestamp";
 const SIGNATURE: &str = "x-slack-signature";
+/// Size of an HMAC-SHA256.
+const SIGNATURE_BYTES: usize = 32;
 
 /// A form with one field.
 #[derive(ToSchema)]
@@ -65,6 +62,8 @@ impl InteractionForm {
         (status = 200, description = "Accepted."),
         (status = 401, response = SignInNeeded),
         (status = 404, response = NotFound),
+        (status = 408, response = PostTooSlow),
+        (status = 413, response = PostTooLarge),
         (status = 500, response = Internal),
         (status = 503, response = Unavailable),
     ),
@@ -72,11 +71,13 @@ impl InteractionForm {
 pub(crate) async fn receive(
     Extract(state): Extract<State>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Result<Response> {
     let bot = Bot::from_settings(&state.config).ok_or(Error::not_found("webhook"))?;
     let secret = bot.config.signing_secret.as_ref().ok_or(Error::not_found("webhook"))?;
-    if !is_signed(secret, &headers, &body, state.now()) {
+    let signed = Signed::read(&headers, state.now()).ok_or(Error::Unauthenticated)?;
+    let body = read_body(body).await?;
+    if !signed.covers(secret, &body) {
         return Err(Error::Unauthenticated);
     }
     let update = read(&headers, &body)?;
@@ -85,42 +86,46 @@ pub(crate) async fn receive(
     {
         return Ok(Json(json!({ "challenge": event.challenge })).into_response());
     }
-    // It goes on if Slack does not wait.
-    let handling =
-        tokio::spawn(async move { caught("slack", Box::pin(actions::handle(&state, &bot, update))).await });
-    match timeout(PROMPT, handling).await {
-        Ok(Ok(handled)) => handled?,
-        Ok(Err(error)) => return Err(Error::Internal(error.into())),
-        Err(_) => {}
+    let mut work =
+        Work::start(ChatPlatform::SLACK, async move { actions::handle(&state, &bot, update).await });
+    if let Some(handled) = work.promptly().await {
+        handled?;
     }
     Ok(StatusCode::OK.into_response())
 }
 
 /// An interaction is a form with one field, an event is JSON.
 fn read(headers: &HeaderMap, body: &[u8]) -> Result<Report> {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let invalid = |error: serde_json::Error| Error::InvalidJson(error.to_string());
+    let kind = header(headers, CONTENT_TYPE.as_str()).unwrap_or_default();
     if kind.starts_with("application/x-www-form-urlencoded") {
         let form = InteractionForm::read(body)?;
-        return serde_json::from_str(&form.payload).map_err(invalid).map(Report::Interaction);
+        return read_json(form.payload.as_bytes()).map(Report::Interaction);
     }
-    serde_json::from_slice(body).map_err(invalid).map(Report::Event)
+    read_json(body).map(Report::Event)
 }
 
-/// True if Slack signed this body within the last minutes. Compares in constant time.
-fn is_signed(secret: &SecretString, headers: &HeaderMap, body: &[u8], now: UnixMillis) -> bool {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let (Some(timestamp), Some(signature)) = (text(TIMESTAMP), text(SIGNATURE)) else { return false };
-    let Ok(sent_at) = timestamp.parse::<i64>() else { return false };
-    if now.seconds().abs_diff(sent_at) > MAX_AGE {
-        return false;
+/// Time and signature of a request, as its headers have them.
+struct Signed<'a> {
+    timestamp: &'a str,
+    signature: Vec<u8>,
+}
+
+impl<'a> Signed<'a> {
+    /// Well-formed headers with a time within the last minutes.
+    fn read(headers: &'a HeaderMap, now: UnixMillis) -> Option<Self> {
+        let timestamp = header(headers, TIMESTAMP).filter(|timestamp| is_recent(timestamp, now))?;
+        let signature = header(headers, SIGNATURE)?.strip_prefix("v0=").and_then(hex::decode)?;
+        (signature.len() == SIGNATURE_BYTES).then_some(Self { timestamp, signature })
     }
-    let Some(sent) = signature.strip_prefix("v0=").and_then(hex::decode) else { return false };
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()) else { return false };
-    for part in [b"v0:", timestamp.as_bytes(), b":", body] {
-        mac.update(part);
+
+    /// True if Slack signed this body at that time. Compares in constant time.
+    fn covers(&self, secret: &SecretString, body: &[u8]) -> bool {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()) else { return false };
+        for part in [b"v0:", self.timestamp.as_bytes(), b":", body] {
+            mac.update(part);
+        }
+        mac.verify_slice(&self.signature).is_ok()
     }
-    mac.verify_slice(&sent).is_ok()
 }
 
 #[cfg(test)]
@@ -139,7 +144,8 @@ mod tests {
             headers.extend(value.map(|value| (http::HeaderName::from_static(name), value.parse().unwrap())));
         }
         let secret = SecretString::new(SECRET.to_owned());
-        is_signed(&secret, &headers, body.as_bytes(), UnixMillis(now_secs * 1000))
+        let signed = Signed::read(&headers, UnixMillis(now_secs * 1000));
+        signed.is_some_and(|signed| signed.covers(&secret, body.as_bytes()))
     }
 
     #[test]

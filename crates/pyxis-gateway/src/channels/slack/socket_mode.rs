@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::secret::SecretString;
 use pyxis_store::leases;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -11,8 +12,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::socket::{Heard, Socket};
-use super::{Bot, actions, first_channel};
-use crate::channels::reader;
+use super::{Bot, actions};
+use crate::channels::{first_room, reader};
 use crate::error::Result;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
@@ -32,7 +33,8 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// Keeps connected until told to stop. Without an app-level token Slack posts instead.
 pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
-    if let Err(error) = first_channel::set(&state, &bot).await {
+    let channel = bot.config.channel.as_deref();
+    if let Err(error) = first_room::set(&state, ChatPlatform::SLACK, "slack_channel", channel).await {
         tracing::warn!(%error, "cannot set the first workspace's Slack channel");
     }
     let Some(app_token) = bot.config.app_token.clone() else { return };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::State as Extract;
 use http::{HeaderMap, StatusCode};
 use pyxis_core::chat::ChatPlatform;
@@ -16,10 +16,11 @@ use super::Bot;
 use super::api::{BotUpdate, Callback, Incoming};
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::platform::DeliveryError;
-use crate::channels::{moves, reader};
+use crate::channels::{inbound, moves, reader};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::notifications::announce::chats::nonce_hash;
+use crate::problems::{PostTooLarge, PostTooSlow};
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
 use crate::runtime::work::Stop;
@@ -133,6 +134,8 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
         (status = 200, description = "Accepted."),
         (status = 401, response = SignInNeeded),
         (status = 404, response = NotFound),
+        (status = 408, response = PostTooSlow),
+        (status = 413, response = PostTooLarge),
         (status = 500, response = Internal),
         (status = 503, response = Unavailable),
     ),
@@ -140,7 +143,7 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
 pub(crate) async fn webhook(
     Extract(state): Extract<State>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Result<StatusCode> {
     let bot = Bot::from_settings(&state.config).ok_or(Error::not_found("webhook"))?;
     let secret = bot.config.webhook_secret.as_ref().ok_or(Error::not_found("webhook"))?;
@@ -148,8 +151,8 @@ pub(crate) async fn webhook(
     if !secret.matches(sent.as_bytes()) {
         return Err(Error::Unauthenticated);
     }
-    let update = serde_json::from_slice(&body).map_err(|error| Error::InvalidJson(error.to_string()))?;
-    handle(&state, &bot, update).await?;
+    let body = inbound::read_body(body).await?;
+    handle(&state, &bot, inbound::read_json(&body)?).await?;
     Ok(StatusCode::OK)
 }
 

@@ -14,11 +14,13 @@ const MAX_LINES: usize = 24;
 /// Characters of a body that are shown.
 const MAX_CHARS: usize = 2000;
 
+/// Prints the pending requests and proposed tasks for a program.
+pub(super) fn json_list(pending: &[Value], proposed: &[Value], now: UnixMillis) {
+    out::json(&pending.iter().chain(proposed).map(|item| with_times(item, now)).collect());
+}
+
 /// Prints the pending requests.
-pub(super) fn list(as_json: bool, pending: &[Value], now: UnixMillis) {
-    if as_json {
-        return out::json(&pending.iter().map(|request| with_times(request, now)).collect());
-    }
+pub(super) fn list(pending: &[Value], now: UnixMillis) {
     let rows: Vec<Value> = pending.iter().map(|request| row(request, now)).collect();
     let columns = ["txn", "method", "target", "agent", "credential", "age", "time_left", "approvals"];
     out::list(false, "pending requests", &columns, &rows);
@@ -49,7 +51,7 @@ fn row(request: &Value, now: UnixMillis) -> Value {
 }
 
 /// Time since the request came, and time until it expires.
-fn times(request: &Value, now: UnixMillis) -> (Option<Duration>, Option<Duration>) {
+pub(super) fn times(request: &Value, now: UnixMillis) -> (Option<Duration>, Option<Duration>) {
     let at = |member: &str| request[member].as_str().and_then(UnixMillis::parse_rfc3339);
     (at("created_at").map(|at| now.since(at)), at("expires_at").map(|at| at.since(now)))
 }
@@ -67,7 +69,7 @@ fn approvals(request: &Value) -> usize {
 }
 
 /// A duration in one or two units.
-fn short(time: Duration) -> String {
+pub(super) fn short(time: Duration) -> String {
     let seconds = time.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
     match seconds {

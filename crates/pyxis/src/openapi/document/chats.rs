@@ -16,6 +16,8 @@ pub(super) fn add(document: &mut Value) {
         for policy in ["Policy", "PolicyInput"] {
             schemas[policy]["properties"][spec.room_field] = room.clone();
         }
+        let room = json!({ "type": "string", "maxLength": ROOM_MAX, "description": format!("A {} to ask.", spec.room_noun) });
+        schemas["EscalationStep"]["properties"][spec.room_field] = room;
         if let Some(required) = schemas["Policy"]["required"].as_array_mut() {
             required.push(spec.room_field.into());
         }

@@ -68,6 +68,7 @@ const AUDIENCES: [Audience; 3] = [
                 "Policies",
                 "Rules of one credential: which requests pass, need approval or are denied. Managers only.",
             ),
+            ("Tasks", "Lists of actions that an agent proposes and a person approves once."),
             ("Grants", "Temporary permissions that were opened with an approval. Managers only."),
             ("People", "Members of the workspace, their invitations and tokens. Managers only."),
             ("Webhooks", "Endpoints that receive events, and their deliveries. Managers only."),

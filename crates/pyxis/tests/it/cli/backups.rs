@@ -116,6 +116,8 @@ engines! {
         let count = app.audit().await.len();
         let written = app.cli_json(&["backup", app.directory().join("b").to_str().unwrap()]).await;
         assert_eq!(written["audit_records"], json!(count));
+        let recorded = app.sql("SELECT value FROM meta WHERE key = 'last_backup_at'");
+        assert_eq!(recorded.len(), 1, "the home page learns of it");
         fs::rename(app.data().join("master.key"), app.directory().join("elsewhere")).unwrap();
         let ran = backup(&app, &app.directory().join("c")).await.expect(1);
         assert!(ran.stderr.contains("set PX_ENCRYPTION_KEY_FILE, or add --without-audit-check"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! `pyxis inbox`, `pyxis approve` and `pyxis deny`: a person decides from a terminal.
+//! `pyxis inbox`, `pyxis approve`, `pyxis deny` and `pyxis task`: a person decides from a terminal.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -181,4 +181,70 @@ async fn without_a_token_or_with_a_wrong_one_the_way_to_one_is_told() {
     away.env("PX_TOKEN", "px_pat_x");
     let away = run(away).await.expect(1);
     assert!(away.stderr.contains("cannot reach Pyxis at http://127.0.0.1:1"), "{away:?}");
+}
+
+/// Proposes a task with two actions; returns its id.
+async fn propose(site: &Site) -> String {
+    let action = |path: &str| {
+        json!({
+            "credential": "api", "method": "POST", "url": site.upstream.url(path),
+            "content": ["json /amount <= 5"], "max_uses": 10,
+        })
+    };
+    let body =
+        json!({"purpose": "Pay the bills", "actions": [action("/pay"), action("/notes")], "minutes": 60});
+    let task = site.agent.client.post("/agent/tasks", &body).send().await.expect(202).json();
+    task["task_id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_proposed_task_is_listed_shown_approved_in_part_and_stopped() {
+    let site = Site::new().await;
+    let token = token(&site.owner).await;
+    let task = propose(&site).await;
+    let listed = person(&site, &token, &["inbox"]).await.expect(0);
+    for part in [&*task, "Pay the bills", "default-agent"] {
+        assert!(listed.stdout.contains(part), "{part}: {listed:?}");
+    }
+    let listed = person(&site, &token, &["inbox", "--json"]).await.expect(0).json();
+    assert_eq!((&listed[0]["task_id"], &listed[0]["state"]), (&json!(task), &json!("proposed")));
+    assert!(listed[0]["secs_left"].is_u64(), "{listed}");
+
+    let shown = person(&site, &token, &["task", "show", &task]).await.expect(0);
+    assert!(shown.stdout.contains("only with json /amount <= 5"), "{shown:?}");
+    let asked = person(&site, &token, &["task", "approve", &task]).await.expect(1);
+    assert!(asked.stderr.contains("Pay the bills") && asked.stderr.contains("add --yes"), "{asked:?}");
+    let more = ["task", "approve", &task, "--yes", "--keep", "1=11"];
+    let refused = person(&site, &token, &more).await.expect(1);
+    assert!(refused.stderr.contains("actions: action 1 can have 1 to 10 uses"), "{refused:?}");
+    person(&site, &token, &["task", "approve", &task, "--keep", "one"]).await.expect(2);
+
+    let link = format!("http://localhost:1/app/tasks/{task}");
+    let part = ["task", "approve", &link, "--yes", "--keep", "1=2", "--minutes", "15", "--json"];
+    let done = person(&site, &token, &part).await.expect(0).json();
+    assert_eq!((&done["state"], &done["actions"][0]["max_uses"]), (&json!("approved"), &json!(2)));
+    assert_eq!(done["actions"][1]["max_uses"], 0, "{done}");
+    let again = person(&site, &token, &["task", "approve", &task, "--yes"]).await.expect(1);
+    assert!(again.stderr.contains("is approved; only a proposed one can be approved"), "{again:?}");
+
+    let stopped = person(&site, &token, &["task", "stop", &task]).await.expect(0);
+    assert_eq!(stopped.stdout, format!("stopped {task}\n"));
+    let shown = person(&site, &token, &["task", "show", &task, "--json"]).await.expect(0).json();
+    assert_eq!(shown["state"], "stopped");
+    person(&site, &token, &["task", "stop", &task]).await.expect(1);
+}
+
+#[tokio::test]
+async fn a_denied_task_tells_the_agent_why_and_an_unknown_one_is_explained() {
+    let site = Site::new().await;
+    let token = token(&site.owner).await;
+    let task = propose(&site).await;
+    let denied = person(&site, &token, &["task", "deny", &task, "--reason", "one by one"]).await.expect(0);
+    assert_eq!(denied.stdout, format!("denied {task}\n"));
+    let told = site.agent.client.get(&format!("/agent/tasks/{task}")).send().await.expect(200).json();
+    assert_eq!((&told["state"], &told["reason"]), (&json!("denied"), &json!("one by one")));
+    for unknown in ["00000000-0000-7000-8000-000000000000", "nonsense"] {
+        let refused = person(&site, &token, &["task", "show", unknown]).await.expect(1);
+        assert!(refused.stderr.contains("`pyxis inbox` shows"), "{refused:?}");
+    }
 }

@@ -53,6 +53,11 @@ engines! {
         assert!(!ran.stderr.is_empty() && !ran.stderr.contains(token), "{ran:?}");
         assert!(ran.stderr.lines().all(is_logged), "{ran:?}");
 
+        // No one received a key, so none exists.
+        let agents = app.cli_json(&["agent", "list"]).await;
+        assert_eq!(agents[0]["key_hint"], "", "{agents}");
+        assert_eq!(app.cli_json(&["api-key", "list"]).await, serde_json::json!([]));
+
         app.serve();
         let path = &link[link.find("/link/").expect(link)..];
         app.anonymous().get(path).send().await.expect(200);

@@ -19,6 +19,7 @@ fn every_noun_is_understood_in_the_singular_and_in_the_plural() {
         ("mcp-tool", "mcp-tools"),
         ("policy", "policies"),
         ("grant", "grants"),
+        ("task", "tasks"),
         ("webhook", "webhooks"),
         ("scorer", "scorers"),
         ("score", "scores"),

@@ -1,7 +1,10 @@
 //! The first chat platform, with a fake Bot API (`docs/reference/notifications.md#telegram`).
 
+use std::io;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
+use futures_util::stream;
 use http::{Request, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::audit_event::AuditEvent;
@@ -530,7 +533,11 @@ engines! {
         for secret in [None, Some(""), Some("the-secret-of-the-hool")] {
             assert_eq!(post(secret, press.to_string()).await, StatusCode::UNAUTHORIZED);
         }
+        let never = Body::from_stream(stream::pending::<io::Result<Bytes>>());
+        let request = Request::post("/telegram/webhook").header("x-telegram-bot-api-secret-token", "other");
+        assert_eq!(scene.proxy.send(request.body(never).unwrap()).await, StatusCode::UNAUTHORIZED, "at once");
         let right = Some("the-secret-of-the-hook");
+        assert_eq!(post(right, " ".repeat(256 * 1024 + 1)).await, StatusCode::PAYLOAD_TOO_LARGE);
         assert_eq!(post(right, "{".to_owned()).await, StatusCode::BAD_REQUEST);
         assert_eq!(post(right, Value::from(1).to_string()).await, StatusCode::BAD_REQUEST);
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);

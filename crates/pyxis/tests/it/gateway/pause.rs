@@ -17,7 +17,8 @@ fn tally(answer: &Value) -> (&Value, &Value, &Value) {
     (&answer["status"], &answer["approvals"], &answer["min_approvals"])
 }
 
-const POLL: [&str; 9] = [
+const POLL: [&str; 10] = [
+    "asked",
     "created_at",
     "decided_at",
     "error",

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::client::{Mcp, NEWEST, message_of};
 use crate::support::Site;
 
-const TOOLS: [&str; 5] = ["services", "call", "wait", "withdraw", "explain"];
+const TOOLS: [&str; 6] = ["services", "call", "propose_task", "wait", "withdraw", "explain"];
 
 fn names(result: &Value) -> Vec<&str> {
     result["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
@@ -20,7 +20,7 @@ async fn the_tools_are_few_and_say_honestly_what_they_do() {
     for tool in listed["tools"].as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
         let notes = &tool["annotations"];
-        let changes = matches!(name, "call" | "withdraw");
+        let changes = matches!(name, "call" | "propose_task" | "withdraw");
         assert_eq!(notes["readOnlyHint"], !changes, "{name}");
         assert_eq!(notes["destructiveHint"] == json!(true), name == "call", "{name}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");

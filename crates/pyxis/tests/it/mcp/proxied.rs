@@ -362,7 +362,7 @@ async fn hostile_lists_are_bounded_cleaned_and_kept_apart() {
     let mcp = Mcp::new(&site);
     let listed = mcp.result("tools/list", &json!({})).await;
     let all = listed["tools"].as_array().unwrap();
-    assert_eq!(all.len(), 5 + 128);
+    assert_eq!(all.len(), 6 + 128);
     assert_eq!(listed["cacheScope"], "private");
     let one = all.iter().find(|tool| tool["name"] == "docs__call").unwrap();
     assert_eq!(one["description"], "Hidden text");

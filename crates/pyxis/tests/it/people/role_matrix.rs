@@ -57,7 +57,7 @@ fn door(method: &str, path: &str) -> Door {
     match (method, path) {
         (_, path) if path.starts_with("/approvals") => Door::Approving,
         ("DELETE", "/session") => Door::Session,
-        (_, path) if path.starts_with("/admin/tokens") => Door::Session,
+        (_, path) if path.starts_with("/admin/tokens") || path == "/admin/quiet-hours" => Door::Session,
         ("POST", "/admin/invitations" | "/admin/members" | "/admin/members/{id}/link") => {
             Door::ManagersInPerson
         }

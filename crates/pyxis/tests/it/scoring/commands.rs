@@ -66,7 +66,7 @@ engines! {
         let mut command = stage.app.command(&["scorer", "rescore", &first]);
         command.env("PX_VOTE_SCORERS", &first);
         let done = run(command).await.expect(0);
-        assert_eq!(done.stdout, "computed 1 score (stored before: 1, addresses without a score: 1)\n");
+        assert_eq!(done.stdout, "computed 1 score; 1 address had none before\n");
         let done = stage.app.cli(&["scorer", "rescore", &first]).await.expect(3);
         assert_eq!(done.stdout, "recomputed 0 of 2 stored scores\n");
     }

@@ -1,6 +1,9 @@
 //! Signed requests in place of Socket Mode.
 
-use axum::body::Body;
+use std::io;
+
+use axum::body::{Body, Bytes};
+use futures_util::stream;
 use http::{Request, StatusCode};
 use pyxis_testkit::slack::{form, signature};
 
@@ -59,6 +62,22 @@ engines! {
         assert_eq!(scene.state(denied).await, ApprovalState::Denied);
         assert!(scene.edited(&message, "Denied by a@example.com").await.text.contains("“not now”"));
         assert!(scene.slack.calls().iter().all(|call| call.method != "apps.connections.open"));
+    }
+
+    async fn a_body_is_not_awaited_after_headers_that_cannot_be_right(database: TestDatabase) {
+        let scene = Scene::in_mode(database, Mode::Http).await;
+        let now = scene.proxy.clock_now().seconds();
+        let any = format!("v0={}", "0".repeat(64));
+        for (at, signature) in [(now - 301, any.as_str()), (now, &any[..65]), (now, &any[3..])] {
+            let never = Body::from_stream(stream::pending::<io::Result<Bytes>>());
+            let request = Request::post("/slack/events")
+                .header("x-slack-request-timestamp", at)
+                .header("x-slack-signature", signature);
+            let answer = scene.proxy.call(request.body(never).unwrap()).await;
+            assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{at} {signature}");
+        }
+        let long = " ".repeat(256 * 1024 + 1);
+        assert_eq!(scene.deliver_signed(JSON, &long, 0).await.0, StatusCode::PAYLOAD_TOO_LARGE);
     }
 
     async fn only_a_right_and_recent_signature_counts(database: TestDatabase) {

@@ -1,34 +1,24 @@
 //! HTTP clients of Python, in the environment that `PX_TEST_PYTHON_TOOLS` names (`ci/python-tools.sh`).
 
-use std::path::PathBuf;
-
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
 use super::super::Scene;
 use super::{fetched, refuses_strangers};
 use crate::gateway::sigv4::verifier;
+use crate::support::languages::python;
 use crate::support::leaks;
-
-/// A program of the environment. Panics if there is none.
-#[expect(clippy::disallowed_methods, reason = "the environment of the tests names the one with the clients")]
-pub(super) fn program(name: &str) -> String {
-    let environment = std::env::var_os("PX_TEST_PYTHON_TOOLS").expect(
-        "PX_TEST_PYTHON_TOOLS names no environment: put ci/python-tools.sh before the command that runs the tests",
-    );
-    PathBuf::from(environment).join("bin").join(name).to_str().unwrap().to_owned()
-}
 
 #[tokio::test]
 async fn requests_reaches_an_api_with_the_secret_attached() {
     let code = "import sys, requests as r; a = r.get(sys.argv[1]); a.raise_for_status(); print(a.text)";
-    fetched(&[&program("python"), "-c", code, "URL"]).await;
+    fetched(&[&python(), "-c", code, "URL"]).await;
 }
 
 #[tokio::test]
 async fn httpx_reaches_an_api_with_the_secret_attached() {
     let code = "import sys, httpx; print(httpx.get(sys.argv[1]).raise_for_status().text)";
-    fetched(&[&program("python"), "-c", code, "URL"]).await;
+    fetched(&[&python(), "-c", code, "URL"]).await;
 }
 
 #[tokio::test]
@@ -40,7 +30,7 @@ async def main():
         async with session.get(sys.argv[1]) as answer:
             print(await answer.text())
 asyncio.run(main())";
-    fetched(&[&program("python"), "-c", code, "URL"]).await;
+    fetched(&[&python(), "-c", code, "URL"]).await;
 }
 
 /// Lists the buckets of S3 at a URL, with the options of `boto3.client`.
@@ -62,7 +52,7 @@ fn buckets() -> Reply {
 async fn boto3_reaches_an_api_with_the_secret_attached() {
     let scene = Scene::new().await;
     scene.site.upstream.reply(buckets());
-    let python = program("python");
+    let python = python();
     let url = scene.url("/");
     let ran = scene.run(&["--others", "refuse"], &[&python, "-c", LIST_BUCKETS, &url]).await.expect(0);
     assert_eq!(ran.stdout, "['made-up']\n", "{ran:?}");
@@ -83,7 +73,7 @@ async fn boto3_gets_its_requests_signed_again_with_the_stored_keys() {
         Ok(()) => buckets(),
         Err(reason) => Reply::new(403).body(reason),
     });
-    let (python, url) = (program("python"), scene.url("/"));
+    let (python, url) = (python(), scene.url("/"));
     let host = format!("{}=aws", scene.site.upstream.addr());
     let options = ["--others", "refuse", "--use", &host];
     let ran = scene.run(&options, &[&python, "-c", LIST_BUCKETS, &url]).await.expect(0);
@@ -108,7 +98,7 @@ with zipfile.ZipFile(sys.argv[1], 'w') as wheel:
 async fn pip_installs_from_an_index_with_the_secret_attached() {
     const FILE: &str = "thing-1.0-py3-none-any.whl";
     let scene = Scene::new().await;
-    let python = program("python");
+    let python = python();
     let wheel = scene.home().join(FILE);
     let made = std::process::Command::new(&python).args(["-c", WHEEL]).arg(&wheel).status().unwrap();
     assert!(made.success());

@@ -1,0 +1,153 @@
+//! `discord`: the REST API, and interactions that Discord posts and signs.
+//!
+//! Discord posts buttons, windows and the command `/link` to `POST /discord/interactions`. The response to each is what
+//! the person sees. Untrusted text is escaped, so that nothing in it is markup, and no message pings anyone.
+
+mod actions;
+mod api;
+mod content;
+mod endpoint;
+mod examination;
+mod interaction;
+mod settings;
+mod setup;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::post;
+use futures_util::future::BoxFuture;
+use http::Method;
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::chat_messages::ChatMessageRow;
+use serde_json::{Value, json};
+
+use super::approval_message::ApprovalMessage;
+use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage};
+use crate::config::Config;
+use crate::runtime::chat_health::ChatHealth;
+use crate::runtime::state::State;
+use crate::runtime::work::Stop;
+
+pub(crate) use endpoint::{__path_receive, receive};
+pub use settings::DiscordConfig;
+
+/// Path of the endpoint.
+const PATH: &str = "/discord/interactions";
+
+/// The platform.
+pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
+    platform: ChatPlatform::DISCORD,
+    settings: settings::KEYS,
+    connected_by: &["discord_bot_token", "discord_application_id", "discord_public_key"],
+    read_settings: settings::read,
+    bot: |state| Some(Arc::new(Bot::from_settings(&state.config)?)),
+    posts_to: Some(PATH),
+    routes,
+    page: PlatformPage {
+        room_example: "1200000000000000001",
+        without_room: "direct messages to everyone who linked an account",
+        room_hint: Some("The id of a channel that the bot can see and write to."),
+        link_command: "/link code:",
+        shows_color: true,
+        shows_logo: true,
+        brand_hint: "Discord shows the name, the color at the side, and the logo.",
+    },
+};
+
+/// The bot.
+struct Bot {
+    config: DiscordConfig,
+    /// Origin of this installation.
+    base_url: String,
+}
+
+impl Bot {
+    /// The bot of the settings, if there is one.
+    fn from_settings(config: &Config) -> Option<Self> {
+        let found = config.chats.get::<DiscordConfig>().cloned();
+        found.map(|found| Self { config: found, base_url: config.base_url.clone() })
+    }
+
+    /// Channel id of a room. For a person, opens the direct messages with them.
+    async fn channel(&self, net_private: &pyxis_net::Client, room: &str) -> Delivery<String> {
+        let Some(person) = person_of(room) else { return Ok(room.to_owned()) };
+        let body = json!({ "recipient_id": person });
+        let opened: api::Channel =
+            self.call(net_private, Method::POST, "users/@me/channels", Some(&body)).await?;
+        Ok(opened.id)
+    }
+}
+
+/// Id of the person that a room names. Ids of people and channels look alike, so those of people start with `@`.
+fn person_of(room: &str) -> Option<&str> {
+    room.strip_prefix('@')
+}
+
+/// Id of an account, which is also its room.
+fn account_id(person: &str) -> String {
+    format!("@{person}")
+}
+
+/// The route exists only if Discord's requests can be checked.
+fn routes(state: &State) -> Router<State> {
+    match Bot::from_settings(&state.config) {
+        Some(_) => Router::new().route(PATH, post(endpoint::receive)),
+        None => Router::new(),
+    }
+}
+
+impl ChatBot for Bot {
+    fn post<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let channel = self.channel(&state.net_private, &message.chat).await?;
+            let mut body = content::message(card);
+            // If the answer to an earlier attempt was lost, Discord returns the message of that attempt.
+            body["nonce"] = content::post_nonce(&message.id.to_string()).into();
+            body["enforce_nonce"] = true.into();
+            let path = format!("channels/{}/messages", api::segment(&channel));
+            let posted: api::DiscordMessage =
+                self.call(&state.net_private, Method::POST, &path, Some(&body)).await?;
+            // The channel with a person has an id of its own.
+            Ok(format!("{channel}/{}", posted.id))
+        })
+    }
+
+    fn edit<'a>(
+        &'a self,
+        state: &'a State,
+        _message: &'a ChatMessageRow,
+        message_ref: &'a str,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<()>> {
+        Box::pin(async move {
+            let (channel, id) = message_ref
+                .split_once('/')
+                .ok_or_else(|| DeliveryError::Refused("the message has no channel".to_owned()))?;
+            let path = format!("channels/{}/messages/{}", api::segment(channel), api::segment(id));
+            let body = content::message(card);
+            self.call::<Value>(&state.net_private, Method::PATCH, &path, Some(&body)).await.map(drop)
+        })
+    }
+
+    fn read_updates(self: Arc<Self>, state: State, stop: Stop) -> BoxFuture<'static, ()> {
+        Box::pin(setup::run(state, self, stop))
+    }
+
+    fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {
+        Box::pin(examination::sign_in(self, &state.net_private))
+    }
+
+    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
+        Box::pin(examination::examine(self, &state.net_private, room))
+    }
+
+    fn admit<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
+        Box::pin(examination::examine(self, &state.net_private, room))
+    }
+}

@@ -1,0 +1,306 @@
+//! Decisions on tasks, each in one transaction with its audit record.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::approval_mode::Role;
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::grant::DecisionSurface;
+use pyxis_core::id::{CredentialId, TaskId};
+use pyxis_core::metric;
+use pyxis_core::policy::Policy;
+use pyxis_core::task::{self, ApprovedAction, TaskState};
+use pyxis_store::tasks::{self, TaskActionRow, TaskDecision, TaskRow};
+use pyxis_store::{StoreEvent, Tx, agents, credentials, policies};
+use serde_json::{Value, json};
+
+use super::view::{self, TaskView};
+use crate::credentials::redaction::Redactor;
+use crate::error::{Error, NO_NUL, Result};
+use crate::identity::voters::{self, Voter};
+use crate::notifications::announce;
+use crate::runtime::state::State;
+
+/// Maximum length of a reason, in bytes.
+const MAX_REASON: usize = 2000;
+
+/// Start of the reason of a task that a person stopped. The person's email address follows.
+pub(super) const STOPPED_BY: &str = "stopped by ";
+
+/// Error for a decision that comes too late.
+const DECIDED: Error = Error::Conflict("the task is no longer pending; reload it to see its state");
+
+/// The part of a task that a person approves.
+#[derive(Clone, Debug, Default)]
+pub struct Approval {
+    /// Actions that remain; `None` for all, as proposed.
+    pub actions: Option<Vec<ApprovedAction>>,
+    /// Length in minutes; `None` as proposed.
+    pub minutes: Option<u32>,
+}
+
+/// Approves a task, whole or in part.
+///
+/// # Errors
+/// `NotFound`, `NotEligible`, `Conflict` for a task that is no longer pending. `InvalidField` for anything that is not
+/// a part of the proposal, or that a policy does not allow in a task.
+pub async fn approve(
+    state: &State,
+    (actor, surface): (&Actor, DecisionSurface),
+    id: TaskId,
+    approval: &Approval,
+) -> Result<TaskView> {
+    let now = state.now();
+    let mut change = state.audited.begin(actor).await?;
+    let tx = &mut change.tx;
+    let (row, actions) = read(tx, actor, id).await?;
+    let all = announce::tasks::credentials(&actions);
+    // Changes of these policies wait, so that tightening one also stops this task.
+    policies::lock_all(tx, actor.workspace, &all).await?;
+    let role = check_eligible(tx, actor, &actions).await?;
+    check_waiting(&row, now)?;
+    let proposed: Vec<u32> =
+        actions.iter().map(|action| u32::try_from(action.proposed_uses).unwrap_or(0)).collect();
+    let kept = task::trim(&proposed, approval.actions.as_deref())
+        .map_err(|error| Error::field("actions", error.to_string()))?;
+    let minutes = u32::try_from(row.minutes).unwrap_or(0);
+    let length = task::approved_length(role, minutes, approval.minutes)
+        .map_err(|error| Error::field("minutes", error.to_string()))?;
+    check_agent(tx, &row).await?;
+    for (action, uses) in actions.iter().zip(&kept) {
+        let version = if *uses == 0 { action.credential_version } else { usable(tx, &row, action).await? };
+        let place = (id, action.position);
+        tasks::approve_action(tx, actor.workspace, place, i64::from(*uses), version).await?;
+    }
+    let expires_at = now.plus(length);
+    let decision = TaskDecision {
+        state: TaskState::Approved,
+        by: Some(&actor.name),
+        reason: None,
+        expires_at: Some(expires_at),
+    };
+    if !tasks::decide(tx, actor.workspace, id, decision, now).await? {
+        return Err(DECIDED);
+    }
+    announce_decision(state, tx, actor, id).await?;
+    tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
+    let detail = json!({
+        "task_id": id,
+        "surface": surface.as_str(),
+        "purpose": row.purpose,
+        "agent": row.agent_name,
+        "expires_at": expires_at.to_rfc3339(),
+        "minutes": length.as_secs() / 60,
+        "proposed_minutes": row.minutes,
+        "actions": detail_of(&actions, &kept)?,
+    });
+    change.commit(AuditEvent::TaskApproved, detail).await?;
+    state.work.wake_notifiers();
+    count("approved");
+    view::load(&state.store, actor.workspace, id, now).await
+}
+
+/// Denies a task, with a reason for the agent.
+///
+/// # Errors
+/// `NotFound`, `NotEligible`, `Conflict` for a task that is no longer pending, `InvalidField` for a bad reason.
+pub async fn deny(
+    state: &State,
+    (actor, surface): (&Actor, DecisionSurface),
+    id: TaskId,
+    reason: Option<String>,
+) -> Result<TaskView> {
+    let reason = checked(reason)?;
+    let reason = match reason {
+        None => None,
+        Some(text) => {
+            let workspace = actor.workspace;
+            let redactor = Redactor::of_workspace(&state.store, &state.keyring, workspace, &[]).await?;
+            Some(redactor.text(&text))
+        }
+    };
+    let now = state.now();
+    let mut change = state.audited.begin(actor).await?;
+    let tx = &mut change.tx;
+    let (row, actions) = read(tx, actor, id).await?;
+    check_eligible(tx, actor, &actions).await?;
+    check_waiting(&row, now)?;
+    let decision = TaskDecision {
+        state: TaskState::Denied,
+        by: Some(&actor.name),
+        reason: reason.as_deref(),
+        expires_at: None,
+    };
+    if !tasks::decide(tx, actor.workspace, id, decision, now).await? {
+        return Err(DECIDED);
+    }
+    announce_decision(state, tx, actor, id).await?;
+    tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
+    let detail = json!({
+        "task_id": id,
+        "surface": surface.as_str(),
+        "purpose": row.purpose,
+        "agent": row.agent_name,
+        "reason": reason,
+    });
+    change.commit(AuditEvent::TaskDenied, detail).await?;
+    state.work.wake_notifiers();
+    count("denied");
+    view::load(&state.store, actor.workspace, id, now).await
+}
+
+/// Stops an approved task immediately. Requests that are being sent are completed.
+///
+/// # Errors
+/// `NotFound`, `NotEligible`, `Conflict` for a task that is not running.
+pub async fn stop(
+    state: &State,
+    (actor, surface): (&Actor, DecisionSurface),
+    id: TaskId,
+) -> Result<TaskView> {
+    let now = state.now();
+    let mut change = state.audited.begin(actor).await?;
+    let tx = &mut change.tx;
+    let (row, actions) = read(tx, actor, id).await?;
+    // People whom a policy no longer lists may still stop a running task.
+    check_rights(tx, actor, &actions).await?;
+    let reason = format!("{STOPPED_BY}{}", actor.name);
+    if !tasks::stop(tx, actor.workspace, id, &reason, now).await? {
+        return Err(Error::Conflict("the task is not running; reload it to see its state"));
+    }
+    tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
+    let uses: i64 = actions.iter().map(|action| action.uses).sum();
+    let detail = json!({
+        "task_id": id,
+        "surface": surface.as_str(),
+        "purpose": row.purpose,
+        "agent": row.agent_name,
+        "uses": uses,
+    });
+    change.commit(AuditEvent::TaskStopped, detail).await?;
+    count("stopped");
+    view::load(&state.store, actor.workspace, id, now).await
+}
+
+/// Withdraws an agent's own proposed task.
+pub(super) async fn withdraw(state: &State, actor: &Actor, task: &TaskView) -> Result<TaskView> {
+    let (id, now) = (task.row.id, state.now());
+    let mut change = state.audited.begin(actor).await?;
+    let decision = TaskDecision { state: TaskState::Withdrawn, by: None, reason: None, expires_at: None };
+    if !tasks::decide(&mut change.tx, actor.workspace, id, decision, now).await? {
+        return Err(DECIDED);
+    }
+    change.tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
+    change.commit(AuditEvent::TaskWithdrawn, json!({ "task_id": id })).await?;
+    count("withdrawn");
+    view::load(&state.store, actor.workspace, id, now).await
+}
+
+fn count(outcome: &'static str) {
+    metrics::counter!(metric::TASKS.name, "outcome" => outcome).increment(1);
+}
+
+/// Announces the decision of this transaction.
+async fn announce_decision(state: &State, tx: &mut Tx, actor: &Actor, id: TaskId) -> Result<()> {
+    let (row, actions) = read(tx, actor, id).await?;
+    announce::tasks::announce_decision(state, tx, &row, &actions).await
+}
+
+async fn read(tx: &mut Tx, actor: &Actor, id: TaskId) -> Result<(TaskRow, Vec<TaskActionRow>)> {
+    let row = tasks::find(&mut *tx, actor.workspace, id).await?.ok_or(Error::not_found("task"))?;
+    let actions = tasks::actions(&mut *tx, actor.workspace, id).await?;
+    Ok((row, actions))
+}
+
+fn check_waiting(row: &TaskRow, now: UnixMillis) -> Result<()> {
+    if row.state.at(now, row.expires_at, false) == TaskState::Proposed { Ok(()) } else { Err(DECIDED) }
+}
+
+/// Fails unless the person may decide requests of every credential of the task. Returns the person's role.
+async fn check_eligible(tx: &mut Tx, actor: &Actor, actions: &[TaskActionRow]) -> Result<Role> {
+    let mut role = None;
+    for action in actions {
+        let policy = voters::policy_of(&mut *tx, actor.workspace, action.credential_id).await?;
+        role = Some(check(tx, actor, action.credential_id, policy.as_ref()).await?);
+    }
+    role.ok_or(Error::Unauthenticated)
+}
+
+/// Fails unless the person has the Approve right on every credential of the task.
+async fn check_rights(tx: &mut Tx, actor: &Actor, actions: &[TaskActionRow]) -> Result<()> {
+    for action in actions {
+        check(tx, actor, action.credential_id, None).await?;
+    }
+    Ok(())
+}
+
+async fn check(
+    tx: &mut Tx,
+    actor: &Actor,
+    credential: CredentialId,
+    policy: Option<&Policy>,
+) -> Result<Role> {
+    let user = actor.user_id().ok_or(Error::Unauthenticated)?;
+    // Current rows, not those at sign-in.
+    let voter = Voter::load(tx, actor.workspace, user, credential).await?.ok_or(Error::Unauthenticated)?;
+    voter.check(policy)?;
+    Ok(voter.user.role)
+}
+
+async fn check_agent(tx: &mut Tx, row: &TaskRow) -> Result<()> {
+    // From here on, the agent is not disabled, and loses no credential, before this task can be seen.
+    let agent = agents::lock(tx, row.workspace_id, row.agent_id).await?;
+    if agent.is_some_and(|agent| agent.disabled_at.is_none()) {
+        return Ok(());
+    }
+    Err(Error::Conflict("the agent is disabled or was removed, so the task cannot be used; deny it"))
+}
+
+/// Current version of an action's credential. Fails if a task may not use it.
+async fn usable(tx: &mut Tx, row: &TaskRow, action: &TaskActionRow) -> Result<i64> {
+    let (workspace, position) = (row.workspace_id, action.position);
+    let refuse = |why: &str| Error::field("actions", format!("action {position} cannot be approved: {why}"));
+    let credential = credentials::find(&mut *tx, workspace, action.credential_id).await?;
+    let credential = credential.ok_or_else(|| refuse("its credential was removed; remove the action"))?;
+    if !agents::may_use(&mut *tx, workspace, row.agent_id, credential.id).await? {
+        return Err(refuse("the agent may no longer use its credential; remove the action"));
+    }
+    let policy = voters::policy_of(&mut *tx, workspace, credential.id).await?;
+    if policy.as_ref().is_some_and(|policy| policy.passkey_required) {
+        return Err(refuse(
+            "its credential requires a passkey, so each request needs its own approval; remove the action",
+        ));
+    }
+    if policy.as_ref().is_some_and(|policy| policy.min_approvals > 1) {
+        return Err(refuse(
+            "its credential needs more than one approver, so each request needs its own approvals; remove the action",
+        ));
+    }
+    Ok(credential.version)
+}
+
+fn detail_of(actions: &[TaskActionRow], kept: &[u32]) -> Result<Vec<Value>> {
+    let each = actions.iter().zip(kept);
+    each.map(|(action, uses)| -> Result<Value> {
+        Ok(json!({
+            "credential": action.credential_name,
+            "method": action.method,
+            "url": action.redacted_url(),
+            "content": action.shown_conditions()?,
+            "max_uses": uses,
+            "proposed_uses": action.proposed_uses,
+        }))
+    })
+    .collect()
+}
+
+/// Trims a reason. `None` if it is empty.
+fn checked(reason: Option<String>) -> Result<Option<String>> {
+    let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+    match &reason {
+        Some(text) if text.len() > MAX_REASON => {
+            Err(Error::field("reason", format!("must have at most {MAX_REASON} bytes")))
+        }
+        Some(text) if text.contains('\0') => Err(Error::field("reason", NO_NUL)),
+        _ => Ok(reason),
+    }
+}

@@ -1,0 +1,193 @@
+//! A task in a response.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::task::TaskState;
+use pyxis_http::admin::{Listed, Paged};
+use pyxis_http::openapi::{Id, Time, Uri, text_enum};
+use pyxis_store::tasks::TaskActionRow;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::decide::STOPPED_BY;
+use super::view::TaskView;
+use crate::config::Config;
+use crate::values::ForwardMethod;
+
+pyxis_http::value_schemas! {
+    /// `proposed`: pending. `approved`: running. `stopped`: ended early by a person, or by a change of policy, secret
+    /// or agent. `ended`: out of time, or used up.
+    pub(crate) TaskStateName = text_enum(TaskState::ALL.iter().map(|state| state.as_str()));
+}
+
+/// A task.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Task)]
+pub(crate) struct TaskResponse {
+    #[schema(value_type = Id)]
+    task_id: String,
+    #[schema(value_type = TaskStateName)]
+    state: &'static str,
+    /// Page where a person decides, and sees the uses.
+    #[schema(value_type = Uri)]
+    page: String,
+    /// Name of the agent that proposed the task. No other agent can use it.
+    agent_name: String,
+    /// Purpose in the agent's words, without stored secrets.
+    purpose: String,
+    actions: Vec<TaskActionResponse>,
+    /// Proposed length from the approval, in minutes.
+    #[schema(minimum = 1, maximum = 1440)]
+    minutes: i64,
+    #[schema(value_type = Time)]
+    created_at: String,
+    /// End of the time to decide. Once approved, the end of the task.
+    #[schema(value_type = Time)]
+    expires_at: String,
+    #[schema(value_type = Option<Time>, required)]
+    decided_at: Option<String>,
+    /// Email address of the person who decided.
+    #[schema(required)]
+    decided_by: Option<String>,
+    /// Reason of a denial or of an early end.
+    #[schema(required)]
+    reason: Option<String>,
+    /// Time of an early end.
+    #[schema(value_type = Option<Time>, required)]
+    ended_at: Option<String>,
+}
+
+/// A task as the agent that proposed it sees it. It says nothing about who decided.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AgentTask)]
+pub(super) struct AgentTaskResponse {
+    #[schema(value_type = Id)]
+    task_id: String,
+    #[schema(value_type = TaskStateName)]
+    state: &'static str,
+    /// Page on which a person decides, and sees what the task used.
+    #[schema(value_type = Uri)]
+    page: String,
+    actions: Vec<TaskActionResponse>,
+    /// Length from the approval, as proposed.
+    #[schema(minimum = 1, maximum = 1440)]
+    minutes: i64,
+    #[schema(value_type = Time)]
+    created_at: String,
+    /// End of the time to decide. Once approved, the end of the task.
+    #[schema(value_type = Time)]
+    expires_at: String,
+    #[schema(value_type = Option<Time>, required)]
+    decided_at: Option<String>,
+    /// Reason of a denial or of an early end.
+    #[schema(required)]
+    reason: Option<String>,
+    /// Time of an early end.
+    #[schema(value_type = Option<Time>, required)]
+    ended_at: Option<String>,
+}
+
+/// An action of a task.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TaskAction)]
+struct TaskActionResponse {
+    /// Position in the proposal, from 1.
+    #[schema(minimum = 1)]
+    position: i64,
+    /// Name of the credential.
+    credential: String,
+    #[schema(value_type = ForwardMethod)]
+    method: String,
+    /// URL pattern.
+    url: String,
+    /// Conditions that the content of each request meets.
+    #[schema(max_items = 8, example = json!(["json /state = \"closed\""]))]
+    content: Vec<String>,
+    /// Maximum number of requests as proposed.
+    #[schema(minimum = 1)]
+    proposed_uses: i64,
+    /// Maximum number of requests as approved; 0 if the person removed the action.
+    #[schema(minimum = 0)]
+    max_uses: i64,
+    /// Number of requests so far.
+    #[schema(minimum = 0)]
+    uses: i64,
+    #[schema(value_type = Option<Time>, required)]
+    last_used_at: Option<String>,
+}
+
+impl From<TaskActionRow> for TaskActionResponse {
+    fn from(row: TaskActionRow) -> Self {
+        // A view has only actions whose conditions can be read.
+        let content = row.shown_conditions().unwrap_or_default();
+        Self {
+            position: row.position,
+            credential: row.credential_name,
+            method: row.method,
+            url: row.shown_url.unwrap_or(row.url),
+            content,
+            proposed_uses: row.proposed_uses,
+            max_uses: row.max_uses,
+            uses: row.uses,
+            last_used_at: row.last_used_at.map(UnixMillis::to_rfc3339),
+        }
+    }
+}
+
+impl TaskResponse {
+    pub(crate) fn new(config: &Config, task: TaskView) -> Self {
+        let TaskView { row, actions, state } = task;
+        Self {
+            task_id: row.id.to_string(),
+            state: state.as_str(),
+            page: format!("{}/app/tasks/{}", config.base_url, row.id),
+            agent_name: row.agent_name,
+            purpose: row.purpose,
+            actions: actions.into_iter().map(TaskActionResponse::from).collect(),
+            minutes: row.minutes,
+            created_at: row.created_at.to_rfc3339(),
+            expires_at: row.expires_at.to_rfc3339(),
+            decided_at: row.decided_at.map(UnixMillis::to_rfc3339),
+            decided_by: row.decided_by_email,
+            reason: row.reason,
+            ended_at: row.ended_at.map(UnixMillis::to_rfc3339),
+        }
+    }
+}
+
+impl AgentTaskResponse {
+    pub(super) fn new(config: &Config, task: TaskView) -> Self {
+        let TaskView { row, actions, state } = task;
+        // The agent gets its own URLs and conditions back. A redacted one would tell it that a guess of a secret is right.
+        let own = |action: TaskActionRow| {
+            TaskActionResponse::from(TaskActionRow { shown_url: None, shown_content: None, ..action })
+        };
+        let is_person = state == TaskState::Stopped
+            && row.reason.as_deref().is_some_and(|reason| reason.starts_with(STOPPED_BY));
+        let reason = if is_person { Some("stopped by a person".to_owned()) } else { row.reason };
+        Self {
+            task_id: row.id.to_string(),
+            state: state.as_str(),
+            page: format!("{}/app/tasks/{}", config.base_url, row.id),
+            actions: actions.into_iter().map(own).collect(),
+            minutes: row.minutes,
+            created_at: row.created_at.to_rfc3339(),
+            expires_at: row.expires_at.to_rfc3339(),
+            decided_at: row.decided_at.map(UnixMillis::to_rfc3339),
+            reason,
+            ended_at: row.ended_at.map(UnixMillis::to_rfc3339),
+        }
+    }
+}
+
+impl Listed for TaskResponse {
+    const MEMBER: &'static str = "tasks";
+}
+
+impl Paged for TaskResponse {
+    type Cursor = String;
+    const NEXT: &'static str = "next_before";
+
+    fn cursor(&self) -> String {
+        self.task_id.clone()
+    }
+}

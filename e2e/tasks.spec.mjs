@@ -1,0 +1,93 @@
+// A task: an agent proposes it, a person trims and approves it, watches what it uses, and stops it.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { findings } from "./support/axe.mjs";
+import { within } from "./support/within.mjs";
+import { World } from "./support/world.mjs";
+
+const world = World.forThisFile();
+
+/** Proposes a task with two actions; its id. */
+async function propose(purpose) {
+  const action = (path, max_uses) =>
+    ({ credential: "billing-api", method: "POST", url: world.upstream.url(path), max_uses });
+  const answer = await within("/agent/tasks", fetch(world.server.url("/agent/tasks"), {
+    method: "POST",
+    headers: { "X-PX-Key": world.server.bootstrap.agent_key, "Content-Type": "application/json" },
+    body: JSON.stringify({ purpose, actions: [action("/refunds/*", 10), action("/notes", 3)], minutes: 120 }),
+  }));
+  const task = await answer.json();
+  assert.equal(answer.status, 202, JSON.stringify(task));
+  return task;
+}
+
+/** Asserts that a page has no findings in both color schemes, and fits a phone. */
+async function check(page, what) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    assert.deepEqual(await findings(page), [], `${what}, ${colorScheme}`);
+  }
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 844 });
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(overflow <= 0, `${what} is ${overflow} px too wide`);
+  await page.setViewportSize(size);
+}
+
+test("a task is proposed, trimmed, approved, used and stopped", async () => {
+  const { agent, upstream } = world;
+  await world.asOwner(async (page) => {
+    const task = await propose("Refund the March orders");
+    assert.ok(task.page.endsWith(`/app/tasks/${task.task_id}`), task.page);
+
+    await page.goto("/app/inbox");
+    await check(page, "inbox");
+    await page.getByRole("link", { name: "Refund the March orders" }).click();
+    await page.getByRole("heading", { name: "Requests to allow" }).waitFor();
+    await check(page, "proposed task");
+
+    await page.getByLabel("Keep action 2").uncheck();
+    await page.getByLabel("Maximum requests for action 1").fill("2");
+    await page.getByLabel("Runs for").selectOption("30");
+    await page.getByRole("button", { name: "Approve task" }).click();
+    await page.getByText("Task approved.").waitFor();
+    await page.getByText("0 of 2").first().waitFor();
+    await check(page, "running task");
+
+    assert.equal((await agent.forward("POST", "/refunds/1", { body: `{"note":"hello"}` })).status, 200);
+    // The open page shows the use.
+    await page.getByText("1 of 2").first().waitFor();
+    await page.getByRole("row", { name: /\/refunds\/1/ }).waitFor();
+    assert.equal(upstream.at("/refunds/1").length, 1);
+    // A removed action needs approval.
+    const asked = await agent.ask("/notes");
+    await agent.withdraw(asked);
+
+    await page.locator("summary", { hasText: "Stop task" }).click();
+    await page.getByRole("button", { name: "Stop task", exact: true }).click();
+    await page.getByText("Task stopped.").waitFor();
+    await agent.withdraw(await agent.ask("/refunds/2"));
+    assert.deepEqual(upstream.at("/refunds/2"), []);
+    await page.goto("/app/tasks");
+    await page.getByRole("row", { name: /Refund the March orders/ }).getByText("Stopped").waitFor();
+    await check(page, "list of tasks");
+  });
+});
+
+test("a task is denied with a reason that the agent reads", async () => {
+  await world.asOwner(async (page) => {
+    const task = await propose("Refund the April orders");
+    await page.goto(`/app/tasks/${task.task_id}`);
+    await page.getByText("Deny…").click();
+    await page.getByLabel("Reason").fill("One by one, please");
+    await page.getByRole("button", { name: "Deny this task" }).click();
+    await page.getByText("Task denied.").waitFor();
+    const answer = await fetch(world.server.url(`/agent/tasks/${task.task_id}`), {
+      headers: { "X-PX-Key": world.server.bootstrap.agent_key },
+    });
+    const { state, reason } = await answer.json();
+    assert.deepEqual({ state, reason }, { state: "denied", reason: "One by one, please" });
+  });
+});
