@@ -50,14 +50,14 @@ async fn a_task_is_trimmed_approved_and_stopped_on_its_page() {
     let text = browser.get(&page).await.text;
     for shown in [
         "/v1/refunds/*",
-        "json /amount &#60;= 100",
-        "&#60;b&#62;",
+        "json /amount &lt;= 100",
+        "&lt;b&gt;",
         "max=\"10\"",
         "Needs approval",
         "Approve task",
         "Deny this task",
     ] {
-        assert!(text.contains(shown), "{shown}");
+        assert!(text.contains(shown), "{shown}: {text}");
     }
     let fields = [("keep-1", "on"), ("uses-1", "2"), ("uses-2", "3"), ("minutes", "30")];
     let sent = browser.submit(&page, &format!("{page}/approve"), &fields).await;
