@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_by_its_name() {
         for (text, said) in [
-            ("[]", "networks: "),
+            ("[]", "these are not networks by name: invalid type"),
             (r#"{"gnosis": {}}"#, "networks.gnosis: chain_id"),
             (r#"{"gnosis": {"chain_id": 10}}"#, "networks.gnosis: has the chain id of optimism"),
             (r#"{"Gnosis": {"chain_id": 100}}"#, "networks.Gnosis: not a network name"),
@@ -306,8 +306,14 @@ mod tests {
                 "kind x",
             ),
         ] {
-            let error = read(text).map(drop).unwrap_err().to_string();
+            let error = with_its_causes(&read(text).map(drop).unwrap_err());
             assert!(error.contains(said), "{text}: {error}");
         }
+    }
+
+    /// The message as a person reads it at the start.
+    fn with_its_causes(error: &dyn std::error::Error) -> String {
+        let causes = std::iter::successors(Some(error), |error| error.source());
+        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
     }
 }
