@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # ci/schemathesis.sh [SECONDS]: requests of every kind that /openapi.json of a running server describes for
-# applications, agents and managers, and many that it does not. None may end in a 5xx; with PX_TEST_LONG=1, every answer
-# also has a status, a type and a body that the description names. On SQLite, and on PostgreSQL where PX_TEST_POSTGRES
+# applications, agents, managers and pages, and many that it does not. None may end in a 5xx, or in a status that the
+# description does not name. With PX_TEST_LONG=1, types and bodies are compared too. On SQLite, and on PostgreSQL where PX_TEST_POSTGRES
 # names a server; SECONDS for each. Schemathesis comes from PyPI into a
 # folder that is removed afterwards. PX_TEST_PYXIS names the built program; without it, it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 SCHEMATHESIS=4.32.5
-OPEN='^/(v2|registry|passport|sybil-resistance|residence|snapshot-strategies|api/scan|attestation)(/|$)'
-MANAGED='^/admin/(scorers|api-keys|history-requests|issuers|stamps|catalogue|models'
-MANAGED+='|networks|proofs|proof-issuers|blocklist|attestation-keys)(/|$)'
-checks=not_a_server_error
+OPEN='^/(v2|\.well-known|registry|passport|sybil-resistance|residence|snapshot-strategies|api/scan|attestation)(/|$)'
+MANAGED='^/admin/(scorers|api-keys|history-requests|issuers|stamps|stamp-keys|catalogue|models|allow-lists'
+MANAGED+='|onchain-stamps|addresses|score-jobs|score-reviews|networks|proofs|proof-issuers|blocklist'
+MANAGED+='|attestation-keys)(/|$)'
+checks=not_a_server_error,status_code_conformance
 if [[ -n ${PX_TEST_LONG:-} ]]; then
-    checks+=,status_code_conformance,content_type_conformance,response_schema_conformance
+    checks+=,content_type_conformance,response_schema_conformance
 fi
 AGENTS='^/(forward|sign|agent|p)(/|$)'
-PEOPLE='^/(approvals|admin/(agents|audit|brand|connections|credentials|deliveries|grants|invitations|members'
-PEOPLE+='|policies|score-keys|settings|tokens|webhooks))(/|$)'
+PEOPLE='^/(approvals|tasks|admin/(agents|audit|brand|connections|credentials|deliveries|grants|invitations|members'
+PEOPLE+='|policies|quiet-hours|receipt-keys|score-keys|settings|tokens|webhooks))(/|$)'
 # It reaches a host, and tells what went wrong there with a 502.
 REACHES_OUT='/verify$'
 seconds=${1:-45}
@@ -73,10 +74,13 @@ field() {
     python3 -c 'import json, sys; print(json.JSONDecoder().raw_decode(sys.stdin.read())[0][sys.argv[1]])' "$1"
 }
 
-# ask PATHS SECONDS HEADER: requests to these paths.
+# ask PATHS SECONDS HEADER...: requests to these paths.
 ask() {
-    venv/bin/schemathesis run "$base/openapi.json" --include-path-regex "$1" --exclude-path-regex "$REACHES_OUT" \
-        --max-time "$2" --header "$3" --checks "$checks" --no-color --generation-database none
+    local paths=$1 time=$2 header headers=()
+    shift 2
+    for header in "$@"; do headers+=(--header "$header"); done
+    venv/bin/schemathesis run "$base/openapi.json" --include-path-regex "$paths" --exclude-path-regex "$REACHES_OUT" \
+        --max-time "$time" "${headers[@]}" --checks "$checks" --no-color --generation-database none
 }
 
 # try ENGINE: a new installation, asked by a program and an agent with their keys, and then by the owner, who takes
@@ -88,6 +92,7 @@ try() {
     "$program" api-key add schemathesis --write --json --tier 4 --limit 100000000 \
         --models-tier 4 --models-limit 100000000 >key.json
     "$program" api-key allow-history "$(field id <key.json)" --json >/dev/null
+    "$program" api-key add page --kind publishable --scorer 1 --origin https://app.example --json >page.json
     : >greeting.json
     # With the sample addresses, which the examples of the description name.
     "$program" quickstart --json --listen "127.0.0.1:$port" >greeting.json 2>server.log &
@@ -98,7 +103,8 @@ try() {
         sleep 0.1
     done
     owner="Authorization: Bearer $(field owner_session_token <bootstrap.json)"
-    ask "$OPEN" $((seconds * 2 / 5)) "X-API-KEY: $(field key <key.json)"
+    ask "$OPEN" $((seconds / 5)) "X-API-KEY: $(field key <key.json)"
+    ask '^/widget/' $((seconds / 5)) "X-API-KEY: $(field key <page.json)" "Origin: https://app.example"
     ask "$AGENTS" $((seconds / 5)) "X-PX-Key: $(field agent_key <bootstrap.json)"
     ask "$MANAGED" $((seconds / 5)) "$owner"
     ask "$PEOPLE" $((seconds / 5)) "$owner"

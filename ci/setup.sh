@@ -24,10 +24,8 @@ need systemd systemd            # ci/packaging.sh
 need dpkg-dev dpkg-shlibdeps
 need pgbouncer pgbouncer         # a pooler in front of PostgreSQL
 need caddy caddy                 # the proxy of packaging/compose
-if [[ -n ${PX_TEST_FAILOVER:-} ]]; then
-    need patroni patroni         # PostgreSQL that fails over (ci/patroni.sh)
-    need etcd-server etcd
-fi
+need patroni patroni             # PostgreSQL that fails over (ci/patroni.sh)
+need etcd-server etcd
 need codespell codespell
 need curl curl                  # tools behind `pyxis run`
 need git git

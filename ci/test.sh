@@ -5,8 +5,7 @@
 # As root on Debian it installs what it lacks; otherwise it says what that is. It starts its own PostgreSQL, Matrix
 # homeserver and EVM node. Tests that need something that is still missing are not run, and the closing lines say
 # which. PX_TEST_STRICT=1 leaves nothing out: the first missing thing ends the run.
-# PX_TEST_FAILOVER=1 adds a cluster of PostgreSQL that fails over (ci/patroni.sh), PX_TEST_NEXTJS=1 the Next.js example
-# (ci/sdk-typescript.sh).
+# PX_TEST_NEXTJS=1 adds the Next.js example (ci/sdk-typescript.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -60,8 +59,16 @@ unshare --user --map-root-user true 2>/dev/null || leave_out "user namespaces" i
 unshare --mount mount -t tmpfs -o size=1m tmpfs /mnt 2>/dev/null || leave_out "mount namespaces" full_disk::
 printf -v missing_list '%s, ' "${missing[@]}"
 
-# ci/patroni.sh starts the servers of these.
+# ci/patroni.sh starts the servers of these, and runs them; they are counted as skipped here.
 names+=(patroni::)
+
+# section NAME: begins a part of the run; the closing lines say how long each took.
+part="" durations=()
+section() {
+    [[ -z $part ]] || durations+=("$part $SECONDS s")
+    part=$1 SECONDS=0
+    [[ -z $part ]] || echo "== $part"
+}
 
 # tests: every Rust test but those that are left out.
 tests() {
@@ -82,26 +89,25 @@ closing() {
     if ((${#missing[@]})); then
         echo "left out, and counted as skipped below: the tests that need ${missing_list%, }"
     fi
+    grep -hE '^[a-zA-Z0-9 -]+: (skipped|left out)' "$output"/* || true
+    printf '%s, ' "${durations[@]}" | sed 's/, $/\n/'
     tail -n 15 "$output/e2e"
     grep -E '^test result|^error: test failed' "$output/tests" || true
     awk '/Summary/ { text = "" } /Summary/, 0 { text = text $0 "\n" } END { printf "%s", text }' "$output/tests"
 }
 
+section form
 ci/lint.sh
 
-echo "== tests"
+section tests
 failed=0
 tests 2>&1 | tee "$output/tests" || failed=1
 
-# Minutes, and more on a busy machine: servers that elect a leader must not wait for a processor. It joins the gate once
-# both of its tests have passed four times in a row on a quiet one.
-if [[ -n ${PX_TEST_FAILOVER:-} ]]; then
-    echo "== failover"
-    ci/patroni.sh >"$output/failover" 2>&1 || { cat "$output/failover"; failed=1; }
-    grep -E '^ *patroni: |^failover: | leads, after ' "$output/failover" || true
-fi
+section failover
+ci/patroni.sh >"$output/failover" 2>&1 || { cat "$output/failover"; failed=1; }
+grep -E '^ *patroni: |^failover: | leads, after ' "$output/failover" || true
 
-echo "== through PgBouncer"
+section "through PgBouncer"
 if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
     # What the product promises above all, with a pooler between it and the database.
     selected=(-E 'test(durability) and test(postgres)')
@@ -113,40 +119,34 @@ if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
     grep -E 'Summary|^test result' "$output/pooler" || true
 fi
 
-echo "== browser tests"
+section "browser tests"
 # The Rust tests have just built it; built alone, it would be compiled once more.
 PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
 export PX_TEST_PYXIS
 ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
 
-echo "== contracts"
+section contracts
 ci/solidity.sh >"$output/solidity" 2>&1 || { cat "$output/solidity"; failed=1; }
 grep -E '^(# (pass|fail)|ℹ (pass|fail)|solidity:)' "$output/solidity" || true
 
-echo "== requests of every kind"
+section "requests of every kind"
 ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }
 grep -E '^== |generated|^schemathesis' "$output/requests" || true
 
-echo "== MCP"
+section MCP
 ci/mcp-python.sh >"$output/mcp" 2>&1 || { cat "$output/mcp"; failed=1; }
 ci/conformance.sh >"$output/conformance" 2>&1 || { cat "$output/conformance"; failed=1; }
 grep -hE '^(python client|conformance):' "$output/mcp" "$output/conformance" || true
 
-echo "== Snapshot's client"
+section "Snapshot's client"
 ci/snapshot.sh >"$output/snapshot" 2>&1 || { cat "$output/snapshot"; failed=1; }
 grep -E '^(ℹ (pass|fail)|snapshot:)' "$output/snapshot" || true
 
-echo "== clients of chat platforms"
-for name in slack discord; do
-    "ci/$name.sh" >"$output/$name" 2>&1 || { cat "$output/$name"; failed=1; }
-    grep -E "^(ℹ (pass|fail)|$name:)" "$output/$name" || true
-done
+section "clients of chat platforms"
+ci/chat-clients.sh slack discord >"$output/chats" 2>&1 || { cat "$output/chats"; failed=1; }
+grep -E '^(ℹ (pass|fail)|chat clients:)' "$output/chats" || true
 
-echo "== Discord's tools"
-ci/discord.sh >"$output/discord" 2>&1 || { cat "$output/discord"; failed=1; }
-grep -E '^(ℹ (pass|fail)|discord:)' "$output/discord" || true
-
-echo "== client libraries"
+section "client libraries"
 # At once: two wait for downloads and servers while the third compiles.
 declare -A library
 for name in typescript python rust; do
@@ -158,9 +158,10 @@ for name in typescript python rust; do
 done
 grep -hE '^(pass|typescript:|sdk [a-z]+:)' "$output"/sdk-* || true
 
-echo "== packages"
+section packages
 ci/packaging.sh >"$output/packaging" 2>&1 || { cat "$output/packaging"; failed=1; }
 grep -E '^packaging:' "$output/packaging" || true
 
+section ""
 closing
 exit "$failed"

@@ -10,7 +10,7 @@ import {
 } from "discord-api-types/v10";
 import { verifyKey } from "discord-interactions";
 
-import { StandIn } from "./stand-in.mjs";
+import { StandIn } from "../stand-in.mjs";
 
 const PERSON = "1300000000000000001";
 const button = (label, id) => ({
@@ -33,7 +33,7 @@ suite("Discord's own tools", () => {
   let rest;
   before(async () => {
     discord = await StandIn.start();
-    rest = new REST({ api: discord.url, version: "10", retries: 0 }).setToken(discord.bot_token);
+    rest = new REST({ api: `${discord.base}/api`, version: "10", retries: 0 }).setToken(discord.bot_token);
   });
   after(() => discord?.stop());
 
@@ -50,7 +50,7 @@ suite("Discord's own tools", () => {
     assert.equal((await rest.get(Routes.channel(discord.category))).type, 4);
     await assert.rejects(rest.get(Routes.channel(discord.hidden_channel)), error(403, 50001));
     await assert.rejects(rest.get(Routes.channel(discord.deleted_channel)), error(404, 10003));
-    const stranger = new REST({ api: discord.url, version: "10", retries: 0 }).setToken("wrong");
+    const stranger = new REST({ api: `${discord.base}/api`, version: "10", retries: 0 }).setToken("wrong");
     await assert.rejects(stranger.get(Routes.user()), (failure) => failure.status === 401);
   });
 

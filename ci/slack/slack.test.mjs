@@ -6,7 +6,7 @@ import { after, before, suite, test } from "node:test";
 import { LogLevel, SocketModeClient } from "@slack/socket-mode";
 import { WebClient } from "@slack/web-api";
 
-import { StandIn, until } from "./stand-in.mjs";
+import { StandIn, until } from "../stand-in.mjs";
 
 const text = (words) => ({ type: "plain_text", text: words, emoji: false });
 const button = (label, action) => ({ type: "button", text: text(label), action_id: action, value: "nonce" });
@@ -35,7 +35,7 @@ suite("Slack's own clients", () => {
   let web;
   before(async () => {
     slack = await StandIn.start();
-    web = new WebClient(slack.bot_token, { slackApiUrl: slack.url, retryConfig: { retries: 0 } });
+    web = new WebClient(slack.bot_token, { slackApiUrl: `${slack.base}/api/`, retryConfig: { retries: 0 } });
   });
   after(() => slack?.stop());
 
@@ -50,7 +50,7 @@ suite("Slack's own clients", () => {
     assert.deepEqual([info.channel.is_member, info.channel.is_archived], [true, false]);
     assert.equal((await web.conversations.info({ channel: slack.other_channel })).channel.is_member, false);
     await assert.rejects(web.conversations.info({ channel: "C0NONE" }), error("channel_not_found"));
-    const stranger = new WebClient("xoxb-wrong", { slackApiUrl: slack.url });
+    const stranger = new WebClient("xoxb-wrong", { slackApiUrl: `${slack.base}/api/` });
     await assert.rejects(stranger.auth.test(), error("invalid_auth"));
     await assert.rejects(web.apps.connections.open(), error("not_allowed_token_type"));
   });
@@ -79,7 +79,7 @@ suite("Slack's own clients", () => {
   });
 
   test("wait as long as a limit says", async () => {
-    const patient = new WebClient(slack.bot_token, { slackApiUrl: slack.url, retryConfig: { retries: 1 } });
+    const patient = new WebClient(slack.bot_token, { slackApiUrl: `${slack.base}/api/`, retryConfig: { retries: 1 } });
     await slack.do("limit", { seconds: 1 });
     const started = Date.now();
     let limited = 0;
@@ -94,7 +94,7 @@ suite("Slack's own clients", () => {
       appToken: slack.app_token,
       clientPingTimeout: 500,
       logLevel: LogLevel.ERROR,
-      clientOptions: { slackApiUrl: slack.url },
+      clientOptions: { slackApiUrl: `${slack.base}/api/` },
     });
     const heard = [];
     let connections = 0;

@@ -1,4 +1,4 @@
-//! The stand-in for Discord as a program of its own, for Discord's own tools (`ci/discord.sh`).
+//! The stand-in for Discord as a program of its own, for Discord's own tools (`ci/chat-clients.sh`).
 //!
 //! It prints its address, then answers one JSON command per line with one line.
 

@@ -1,4 +1,4 @@
-//! The stand-in for Slack as a program of its own, for Slack's own clients (`ci/slack.sh`).
+//! The stand-in for Slack as a program of its own, for Slack's own clients (`ci/chat-clients.sh`).
 //!
 //! It prints its address, then answers one JSON command per line with one line.
 

@@ -2,7 +2,7 @@
 //!
 //! It follows <https://docs.discord.com/developers/reference>. Calls need the bot's token and a named client. Messages
 //! are refused as Discord refuses them, and shown as its programs show them. The responses to interactions are checked
-//! and kept. `ci/discord.sh` runs Discord's own tools against it.
+//! and kept. `ci/chat-clients.sh` runs Discord's own tools against it.
 
 mod calls;
 mod content;

@@ -2,7 +2,7 @@
 //!
 //! It follows <https://docs.slack.dev/>. Methods refuse the tokens, encodings, texts and blocks that Slack refuses. A
 //! WebSocket takes a ticket that is good once, begins with a hello, and is sent envelopes that must be acknowledged. A
-//! window opens once for a press, within three seconds. `ci/slack.sh` runs Slack's own clients against it.
+//! window opens once for a press, within three seconds. `ci/chat-clients.sh` runs Slack's own clients against it.
 
 mod blocks;
 mod methods;

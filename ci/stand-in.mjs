@@ -1,4 +1,4 @@
-// The stand-in for Slack as a program of its own (`crates/pyxis-testkit/examples/slack.rs`).
+// A stand-in for a chat platform as a program of its own (`crates/pyxis-testkit/examples`), named by PX_TEST_STAND_IN.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -6,11 +6,9 @@ import { createInterface } from "node:readline";
 export class StandIn {
   static async start() {
     const standIn = new StandIn();
-    standIn.process = spawn(process.env.PX_TEST_SLACK, { stdio: ["pipe", "pipe", "inherit"] });
+    standIn.process = spawn(process.env.PX_TEST_STAND_IN, { stdio: ["pipe", "pipe", "inherit"] });
     standIn.lines = createInterface({ input: standIn.process.stdout })[Symbol.asyncIterator]();
-    Object.assign(standIn, await standIn.#read());
-    standIn.url = `${standIn.base}/api/`;
-    return standIn;
+    return Object.assign(standIn, await standIn.#read());
   }
 
   async #read() {
@@ -19,7 +17,7 @@ export class StandIn {
     return JSON.parse(value);
   }
 
-  /** Does something in place of a person or of Slack. */
+  /** Acts as a person or as the platform. */
   async do(name, options = {}) {
     this.process.stdin.write(`${JSON.stringify({ do: name, ...options })}\n`);
     return this.#read();
