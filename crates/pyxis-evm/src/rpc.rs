@@ -22,32 +22,59 @@ pub(crate) use wire::{Answers, CallOutcome, RawJson, RpcCall};
 const MAX_ANSWER: usize = 32 << 20;
 /// Maximum size of an error response body, in bytes.
 const MAX_REFUSAL: usize = 1 << 20;
+/// Calls of the first request to a node. Some providers accept no more.
+const FIRST_BATCH: usize = 10;
 /// Maximum calls per request.
-const BATCH: usize = 100;
-/// Lifetime of a learned limit. Afterwards the maximum is tried again, in case the provider raised its limit.
+const MAX_BATCH: usize = 100;
+/// Lifetime of a learned size. Afterwards it is learned again, in case the provider changed its limit.
 const REMEMBERED: Duration = Duration::from_mins(10);
 /// Number of times that a lagging node is asked again.
 const AGAIN: usize = 2;
 
-/// Calls that fit into one request to a node: the maximum, or fewer if the node recently refused that many.
+/// Calls that fit into one request to a node. The number grows while the node accepts it, and shrinks when it refuses.
 pub(crate) struct Learned {
+    first: usize,
     most: usize,
-    less: Mutex<Option<(usize, Instant)>>,
+    size: Mutex<Option<Size>>,
+}
+
+#[derive(Clone, Copy)]
+struct Size {
+    calls: usize,
+    /// True if the node refused more.
+    is_limit: bool,
+    since: Instant,
 }
 
 impl Learned {
-    pub(crate) const fn new(most: usize) -> Self {
-        Self { most, less: Mutex::new(None) }
+    pub(crate) const fn new(first: usize, most: usize) -> Self {
+        Self { first, most, size: Mutex::new(None) }
     }
 
     pub(crate) fn now(&self) -> usize {
-        let less = *self.less.lock().unwrap_or_else(PoisonError::into_inner);
-        less.filter(|(_, since)| since.elapsed() < REMEMBERED).map_or(self.most, |(size, _)| size)
+        self.recent().map_or(self.first, |size| size.calls)
     }
 
     /// Remembers a size that was accepted after a larger one was refused.
-    pub(crate) fn record_size(&self, size: usize) {
-        *self.less.lock().unwrap_or_else(PoisonError::into_inner) = Some((size, Instant::now()));
+    pub(crate) fn record_limit(&self, calls: usize) {
+        self.remember(Size { calls, is_limit: true, since: Instant::now() });
+    }
+
+    /// Doubles the size after that many calls were accepted, unless the node recently refused more.
+    fn record_accepted(&self, asked: usize) {
+        let calls = self.now();
+        if asked >= calls && calls < self.most && !self.recent().is_some_and(|size| size.is_limit) {
+            self.remember(Size { calls: self.most.min(calls * 2), is_limit: false, since: Instant::now() });
+        }
+    }
+
+    fn recent(&self) -> Option<Size> {
+        let size = *self.size.lock().unwrap_or_else(PoisonError::into_inner);
+        size.filter(|size| size.since.elapsed() < REMEMBERED)
+    }
+
+    fn remember(&self, size: Size) {
+        *self.size.lock().unwrap_or_else(PoisonError::into_inner) = Some(size);
     }
 }
 
@@ -85,8 +112,12 @@ impl Endpoint {
             open.retain(|index| outcomes[*index].is_none());
             let answered = before - open.len();
             match failure {
-                None if refused && asked == size => self.batch.record_size(size),
-                None => {}
+                None if refused && asked == size => self.batch.record_limit(size),
+                None if refused => {}
+                None => {
+                    self.batch.record_accepted(asked);
+                    size = self.batch.now();
+                }
                 // The node answers other calls, so this call is the problem.
                 Some(Error::Refused { .. }) if asked == 1 && outcomes.iter().any(Option::is_some) => {
                     outcomes[open.remove(0)] = Some(CallOutcome::Unfinished);
@@ -109,11 +140,11 @@ impl Endpoint {
             let answers = self.post(&vec![probe; size]).await;
             answers.is_ok_and(|answers| answers.failure.is_none())
         };
-        if accepts(BATCH).await || !accepts(1).await {
+        if accepts(MAX_BATCH).await || !accepts(1).await {
             return None;
         }
         // `taken` is known to be accepted, `refused` to be refused.
-        let (mut taken, mut refused) = (1, BATCH);
+        let (mut taken, mut refused) = (1, MAX_BATCH);
         while refused - taken > 1 {
             let middle = usize::midpoint(taken, refused);
             if accepts(middle).await { taken = middle } else { refused = middle }
@@ -192,8 +223,8 @@ impl Nodes {
             net: net.private(),
             url: url.clone(),
             timeout,
-            batch: Learned::new(BATCH),
-            aggregated: Learned::new(aggregated),
+            batch: Learned::new(FIRST_BATCH, MAX_BATCH),
+            aggregated: Learned::new(aggregated, aggregated),
         };
         Self { all: urls.iter().map(endpoint).collect(), pause, preferred: AtomicUsize::new(0) }
     }

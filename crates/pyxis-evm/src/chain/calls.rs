@@ -75,7 +75,7 @@ impl<'c> Calls<'c> {
             }
         }
         if refused && passed > 0 && passed < size {
-            node.aggregated.record_size(passed);
+            node.aggregated.record_limit(passed);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Nodes on loopback that limit batches and gas, or lag.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pyxis_core::address::EvmAddress;
@@ -115,6 +115,23 @@ async fn a_node_that_refuses_large_batches_is_asked_in_smaller_ones() {
         assert!(count.load(Ordering::SeqCst) < learned, "the size is kept");
         assert_eq!(chain.nodes().await[0].batch, Some(10));
     }
+}
+
+#[tokio::test]
+async fn batches_begin_with_ten_calls_and_grow_while_the_node_accepts_them() {
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let seen = sizes.clone();
+    let (url, _) = node(move |request, _| {
+        seen.lock().unwrap().push(request.as_array().map_or(1, Vec::len));
+        Some(echoes(request))
+    })
+    .await;
+    let chain = chain(&[&url], None);
+    for _ in 0..2 {
+        let answers = chain.call_many(5, &calls(210)).await.unwrap();
+        assert_eq!(answers, (0..210).map(echoed).collect::<Vec<_>>());
+    }
+    assert_eq!(*sizes.lock().unwrap(), [10, 20, 40, 80, 60, 100, 100, 10]);
 }
 
 #[tokio::test]
