@@ -117,27 +117,48 @@ pub enum TaskError {
     Minutes,
 }
 
-/// True if a task can replace the approval of a request with this decision by its URL. It can wherever a grant can, and
-/// where only the content needs approval.
-pub fn task_may_apply(decision: &Decision<'_>, policy: Option<&Policy>) -> bool {
-    let only_content_asks = decision.verdict == PolicyVerdict::AutoApprove;
-    let one_approver = policy.is_none_or(|policy| policy.min_approvals <= 1);
-    only_content_asks && one_approver || grant::grant_may_apply(decision, policy)
+/// Rule of a policy because of which none of its credential's requests can be part of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TaskBlocker {
+    /// `passkey_required`.
+    #[error("the policy of this credential requires a passkey, so each request needs its own approval")]
+    Passkey,
+    /// `min_approvals` above 1.
+    #[error(
+        "the policy of this credential needs more than one approver, so each request needs its own approvals"
+    )]
+    SeveralApprovers,
 }
 
-/// Checks the purpose, the number of actions and uses, and the length of a task.
-pub fn check(purpose: &str, uses: &[u32], minutes: u32) -> Result<(), (&'static str, TaskError)> {
+/// The rule of a policy that keeps its credential out of tasks, if there is one.
+pub fn task_blocker(policy: Option<&Policy>) -> Option<TaskBlocker> {
+    let policy = policy?;
+    if policy.passkey_required {
+        return Some(TaskBlocker::Passkey);
+    }
+    (policy.min_approvals > 1).then_some(TaskBlocker::SeveralApprovers)
+}
+
+/// True if a task can replace the approval of a request with this decision by its URL. It can wherever a grant can be
+/// opened by one person without a passkey, and where only the content needs approval.
+pub fn task_may_apply(decision: &Decision<'_>, policy: Option<&Policy>) -> bool {
+    let only_content_asks = decision.verdict == PolicyVerdict::AutoApprove;
+    task_blocker(policy).is_none() && (only_content_asks || grant::grant_may_apply(decision, policy))
+}
+
+/// Checks the purpose, the number of actions and uses, and the length of a task. An error names the field.
+pub fn check(purpose: &str, uses: &[u32], minutes: u32) -> Result<(), (String, TaskError)> {
     if purpose.trim().is_empty() || purpose.chars().count() > MAX_PURPOSE {
-        return Err(("purpose", TaskError::Purpose));
+        return Err(("purpose".to_owned(), TaskError::Purpose));
     }
     if uses.is_empty() || uses.len() > MAX_ACTIONS {
-        return Err(("actions", TaskError::Actions));
+        return Err(("actions".to_owned(), TaskError::Actions));
     }
-    if uses.iter().any(|uses| !(1..=MAX_USES).contains(uses)) {
-        return Err(("max_uses", TaskError::Uses));
+    if let Some(index) = uses.iter().position(|uses| !(1..=MAX_USES).contains(uses)) {
+        return Err((format!("actions[{index}].max_uses"), TaskError::Uses));
     }
     if !(1..=MAX_MINUTES).contains(&minutes) {
-        return Err(("minutes", TaskError::Minutes));
+        return Err(("minutes".to_owned(), TaskError::Minutes));
     }
     Ok(())
 }
@@ -237,17 +258,17 @@ mod tests {
         let long = "é".repeat(MAX_PURPOSE);
         assert_eq!(check("Send invoices", &[1], 1), Ok(()));
         assert_eq!(check(&long, &[MAX_USES; MAX_ACTIONS], MAX_MINUTES), Ok(()));
-        let purpose = Err(("purpose", TaskError::Purpose));
+        let purpose = Err(("purpose".to_owned(), TaskError::Purpose));
         assert_eq!(check(" \t", &[1], 1), purpose);
         assert_eq!(check(&format!("{long}e"), &[1], 1), purpose);
         for uses in [&[][..], &[1; MAX_ACTIONS + 1]] {
-            assert_eq!(check("x", uses, 1), Err(("actions", TaskError::Actions)));
+            assert_eq!(check("x", uses, 1), Err(("actions".to_owned(), TaskError::Actions)));
         }
         for uses in [0, MAX_USES + 1] {
-            assert_eq!(check("x", &[1, uses], 1), Err(("max_uses", TaskError::Uses)));
+            assert_eq!(check("x", &[1, uses], 1), Err(("actions[1].max_uses".to_owned(), TaskError::Uses)));
         }
         for minutes in [0, MAX_MINUTES + 1] {
-            assert_eq!(check("x", &[1], minutes), Err(("minutes", TaskError::Minutes)));
+            assert_eq!(check("x", &[1], minutes), Err(("minutes".to_owned(), TaskError::Minutes)));
         }
     }
 

@@ -22,5 +22,6 @@ mod failure;
 pub mod inbox;
 pub mod outcome;
 pub(crate) mod pause;
+pub(crate) mod reason;
 pub mod view;
 pub mod viewer_status;

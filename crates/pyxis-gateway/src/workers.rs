@@ -32,8 +32,6 @@ use crate::{channels, dead_nodes};
 
 pub use crate::runtime::work::Stop;
 
-/// Time for which a task is kept after its end, so that people can look back.
-const TASK_HISTORY: Duration = Duration::from_hours(30 * 24);
 /// Heartbeat interval.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Maximum sleep of the expiry loop, in case another process stored something.
@@ -44,6 +42,8 @@ const BOOKKEEPING: Duration = Duration::from_secs(15);
 const CLEANING: Duration = Duration::from_mins(10);
 /// Retention of finished webhook deliveries, during which they can be viewed and resent.
 const DELIVERIES_KEPT: Duration = Duration::from_hours(30 * 24);
+/// Retention of tasks after their end, during which people can look back.
+const TASKS_KEPT: Duration = Duration::from_hours(30 * 24);
 /// Retention of API key request counts per quarter of an hour.
 const USAGE_KEPT: Duration = Duration::from_hours(400 * 24);
 
@@ -190,8 +190,9 @@ pub async fn send_all(state: &State) -> Result<()> {
 async fn expire_on_time(state: State, mut stop: Stop) {
     loop {
         let ticked = async {
-            let next = [expire_tick(&state).await?, escalate_tick(&state).await?];
-            Ok::<_, crate::error::Error>(next.into_iter().flatten().min())
+            // A failure of one does not hold up the other.
+            let (expired, escalated) = (expire_tick(&state).await, escalate_tick(&state).await);
+            Ok::<_, crate::error::Error>([expired?, escalated?].into_iter().flatten().min())
         };
         let nap = match caught("expiry", ticked).await {
             Ok(next) => next.map_or(EXPIRY_NAP, |next| next.since(state.now()).min(EXPIRY_NAP)),
@@ -311,7 +312,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     let now = state.now();
     approvals::purge_bodies(&state.store, now.minus(state.config.retention)).await?;
     undelivered::purge(&state.store, now.minus(state.config.retention)).await?;
-    tasks::purge(&state.store, now.minus(TASK_HISTORY)).await?;
+    tasks::purge(&state.store, now.minus(TASKS_KEPT)).await?;
     idempotency::purge(&state.store, now).await?;
     kept_responses::purge(&state.store, now).await?;
     limits::purge(&state.store, now.minus(Duration::from_hours(2))).await?;

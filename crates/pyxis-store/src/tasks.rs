@@ -7,8 +7,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, TaskId, WorkspaceId};
 use pyxis_core::task::TaskState;
 
-use crate::db::{row, sql};
-use crate::{Executor, StoreError, Tx};
+use crate::db::{SqlQuery, row, sql};
+use crate::{Executor, StoreError, StoreEvent, Tx};
 
 pub use lists::{TaskFilter, actions_of, count_proposed, list, list_proposed, purge};
 pub use uses::{ClaimedUse, TaskLookup, claim, covering, return_use};
@@ -39,6 +39,8 @@ row! {
         decided_by_email: Option<String>,
         /// Reason of a denial or of an early end.
         reason: Option<String>,
+        /// Email address of the person who stopped the task.
+        stopped_by_email: Option<String>,
         /// Time of an early end.
         ended_at: Option<UnixMillis>,
     }
@@ -125,8 +127,8 @@ pub async fn insert(tx: &mut Tx, new: &TaskRow, actions: &[TaskActionRow]) -> Re
     crate::db::insert(&mut *tx, query).await?;
     for action in actions {
         let query = sql("INSERT INTO task_actions (task_id, position, workspace_id, credential_id, \
-             credential_name, credential_version, method, url, content, proposed_uses, max_uses, uses) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)")
+             credential_name, credential_version, method, url, content, proposed_uses, max_uses, uses, \
+             shown_url, shown_content) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)")
         .bind(action.task_id)
         .bind(action.position)
         .bind(action.workspace_id)
@@ -138,22 +140,12 @@ pub async fn insert(tx: &mut Tx, new: &TaskRow, actions: &[TaskActionRow]) -> Re
         .bind(&action.content)
         .bind(action.proposed_uses)
         .bind(action.max_uses)
-        .bind(action.uses);
+        .bind(action.uses)
+        .bind(action.shown_url.as_deref())
+        .bind(action.shown_content.as_deref());
         tx.execute(query).await?;
     }
     Ok(())
-}
-
-/// Stores what people see instead of the URL pattern and conditions of an action.
-pub async fn set_shown(tx: &mut Tx, action: &TaskActionRow) -> Result<(), StoreError> {
-    let query = sql("UPDATE task_actions SET shown_url = $1, shown_content = $2 \
-         WHERE workspace_id = $3 AND task_id = $4 AND position = $5")
-    .bind(action.shown_url.as_deref())
-    .bind(action.shown_content.as_deref())
-    .bind(action.workspace_id)
-    .bind(action.task_id)
-    .bind(action.position);
-    tx.execute(query).await.map(drop)
 }
 
 /// Number of proposals of an agent that are pending, according to a plain read.
@@ -279,17 +271,52 @@ pub async fn approve_action(
     tx.execute(query).await.map(drop)
 }
 
+/// End of running tasks before their time.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskStop<'a> {
+    /// Reason, as the agent and people see it.
+    pub reason: &'a str,
+    /// Email address of the person; `None` after a change of policy, secret or agent.
+    pub by: Option<&'a str>,
+    /// Current time.
+    pub now: UnixMillis,
+}
+
+impl<'a> TaskStop<'a> {
+    /// A stop after a change of configuration.
+    pub const fn after_change(reason: &'a str, now: UnixMillis) -> Self {
+        Self { reason, by: None, now }
+    }
+
+    /// The statement up to the selection of tasks.
+    fn statement(self, workspace: WorkspaceId) -> SqlQuery {
+        sql("UPDATE tasks SET state = 'stopped', ended_at = $1, reason = $2, stopped_by_email = $3 \
+             WHERE workspace_id = $4 AND state = 'approved' AND expires_at > $1")
+        .bind(self.now)
+        .bind(self.reason)
+        .bind(self.by)
+        .bind(workspace)
+    }
+}
+
+/// Stops the selected tasks, and wakes the pages that show them. Returns their number.
+async fn stop_selected(tx: &mut Tx, workspace: WorkspaceId, query: SqlQuery) -> Result<usize, StoreError> {
+    let stopped: Vec<(TaskId,)> = tx.returning(query.append(" RETURNING id")).await?;
+    for (task,) in &stopped {
+        tx.notify(StoreEvent::Task { workspace, task: *task });
+    }
+    Ok(stopped.len())
+}
+
 /// Stops an approved task. Returns false if it is no longer running.
 pub async fn stop(
     tx: &mut Tx,
     workspace: WorkspaceId,
     id: TaskId,
-    reason: &str,
-    now: UnixMillis,
+    stop: TaskStop<'_>,
 ) -> Result<bool, StoreError> {
-    let query = sql("UPDATE tasks SET state = 'stopped', ended_at = $1, reason = $2 \
-         WHERE workspace_id = $3 AND id = $4 AND state = 'approved' AND expires_at > $1");
-    Ok(tx.execute(query.bind(now).bind(reason).bind(workspace).bind(id)).await? == 1)
+    let query = stop.statement(workspace).push(" AND id = ?", id);
+    Ok(stop_selected(tx, workspace, query).await? == 1)
 }
 
 /// Stops all approved tasks of an agent. Returns their number.
@@ -297,12 +324,10 @@ pub async fn stop_for_agent(
     tx: &mut Tx,
     workspace: WorkspaceId,
     agent: AgentId,
-    reason: &str,
-    now: UnixMillis,
-) -> Result<u64, StoreError> {
-    let query = sql("UPDATE tasks SET state = 'stopped', ended_at = $1, reason = $2 \
-         WHERE workspace_id = $3 AND agent_id = $4 AND state = 'approved' AND expires_at > $1");
-    tx.execute(query.bind(now).bind(reason).bind(workspace).bind(agent)).await
+    stop: TaskStop<'_>,
+) -> Result<usize, StoreError> {
+    let query = stop.statement(workspace).push(" AND agent_id = ?", agent);
+    stop_selected(tx, workspace, query).await
 }
 
 /// Stops all approved tasks of an agent with an action of a credential that the agent may no longer use. Returns their
@@ -311,14 +336,14 @@ pub async fn stop_beyond_scope(
     tx: &mut Tx,
     workspace: WorkspaceId,
     agent: AgentId,
-    reason: &str,
-    now: UnixMillis,
-) -> Result<u64, StoreError> {
-    let query = sql("UPDATE tasks SET state = 'stopped', ended_at = $1, reason = $2 \
-         WHERE workspace_id = $3 AND agent_id = $4 AND state = 'approved' AND expires_at > $1 \
-         AND EXISTS (SELECT 1 FROM task_actions WHERE task_actions.task_id = tasks.id AND max_uses > 0 \
-         AND credential_id NOT IN (SELECT credential_id FROM agent_credentials WHERE agent_id = $4))");
-    tx.execute(query.bind(now).bind(reason).bind(workspace).bind(agent)).await
+    stop: TaskStop<'_>,
+) -> Result<usize, StoreError> {
+    let query = stop.statement(workspace).push(" AND agent_id = ?", agent).push(
+        " AND EXISTS (SELECT 1 FROM task_actions WHERE task_actions.task_id = tasks.id AND max_uses > 0 \
+         AND credential_id NOT IN (SELECT credential_id FROM agent_credentials WHERE agent_id = ?))",
+        agent,
+    );
+    stop_selected(tx, workspace, query).await
 }
 
 /// Stops all approved tasks with an action of this credential, after a new secret. Returns their number.
@@ -326,13 +351,13 @@ pub async fn stop_for_credential(
     tx: &mut Tx,
     workspace: WorkspaceId,
     credential: CredentialId,
-    reason: &str,
-    now: UnixMillis,
-) -> Result<u64, StoreError> {
-    let query = sql("UPDATE tasks SET state = 'stopped', ended_at = $1, reason = $2 \
-         WHERE workspace_id = $3 AND state = 'approved' AND expires_at > $1 AND id IN (SELECT task_id \
-         FROM task_actions WHERE workspace_id = $3 AND credential_id = $4 AND max_uses > 0)");
-    tx.execute(query.bind(now).bind(reason).bind(workspace).bind(credential)).await
+    stop: TaskStop<'_>,
+) -> Result<usize, StoreError> {
+    let query = stop.statement(workspace).push(
+        " AND id IN (SELECT task_id FROM task_actions WHERE credential_id = ? AND max_uses > 0)",
+        credential,
+    );
+    stop_selected(tx, workspace, query).await
 }
 
 /// Actions of running tasks with this credential.

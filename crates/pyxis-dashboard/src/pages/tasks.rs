@@ -225,6 +225,7 @@ fn line(state: &State, task: &TaskView) -> TaskLine {
             .zip(row.decided_at)
             .map(|(by, at)| (by, Timestamp::new(at, now))),
         reason: row.reason.clone(),
+        stopped_by: row.stopped_by_email.clone(),
         ended: row.ended_at.map(|at| Timestamp::new(at, now)),
     }
 }

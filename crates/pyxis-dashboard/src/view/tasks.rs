@@ -58,6 +58,8 @@ pub struct TaskLine {
     pub decided: Option<(String, Timestamp)>,
     /// Reason of a denial or of an early end.
     pub reason: Option<String>,
+    /// Email address of the person who stopped the task.
+    pub stopped_by: Option<String>,
     /// Time of an early end.
     pub ended: Option<Timestamp>,
 }

@@ -12,7 +12,8 @@ use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::window;
 use pyxis_store::agents::{self, AgentChange, AgentRow, NewAgent};
-use pyxis_store::{Store, StoreError, Tx, credentials, grants, limits, tasks};
+use pyxis_store::tasks::{self, TaskStop};
+use pyxis_store::{Store, StoreError, Tx, credentials, grants, limits};
 use serde_json::json;
 
 use super::credentials::check_name;
@@ -175,12 +176,13 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: AgentId, patch: AgentP
         other => other?,
     };
     if let Some(AgentScope::Named(_)) = patch.credentials {
-        let reason = "credential taken from the agent";
-        tasks::stop_beyond_scope(&mut change.tx, actor.workspace, id, reason, now).await?;
+        let stop = TaskStop::after_change("credential taken from the agent", now);
+        tasks::stop_beyond_scope(&mut change.tx, actor.workspace, id, stop).await?;
     }
     if patch.enabled == Some(false) {
         grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent disabled", now).await?;
-        tasks::stop_for_agent(&mut change.tx, actor.workspace, id, "agent disabled", now).await?;
+        let stop = TaskStop::after_change("agent disabled", now);
+        tasks::stop_for_agent(&mut change.tx, actor.workspace, id, stop).await?;
     }
     let event = match patch.enabled {
         Some(true) => AuditEvent::AgentEnabled,
@@ -219,7 +221,8 @@ pub async fn remove(db: &AuditedStore, actor: &Actor, id: AgentId) -> Result<()>
     // No task of the agent is approved in between.
     agents::lock(&mut change.tx, actor.workspace, id).await?;
     grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent removed", db.now()).await?;
-    tasks::stop_for_agent(&mut change.tx, actor.workspace, id, "agent removed", db.now()).await?;
+    let stop = TaskStop::after_change("agent removed", db.now());
+    tasks::stop_for_agent(&mut change.tx, actor.workspace, id, stop).await?;
     agents::remove(&mut change.tx, actor.workspace, id).await?;
     Ok(change.commit(AuditEvent::AgentRemoved, json!({ "agent": agent.row.name, "id": id })).await?)
 }

@@ -16,7 +16,8 @@ use pyxis_core::{mcp_tool, presets};
 use pyxis_store::audit::AuditedStore;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
-use pyxis_store::{Store, StoreError, grants, mcp_tools, policies, tasks};
+use pyxis_store::tasks::{self, TaskStop};
+use pyxis_store::{Store, StoreError, grants, mcp_tools, policies};
 use serde_json::json;
 
 use super::channels;
@@ -248,7 +249,8 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
         credentials::update(&mut change.tx, actor.workspace, row.id, wanted, now).await?;
     }
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
-    tasks::stop_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
+    let stop = TaskStop::after_change("secret replaced", now);
+    tasks::stop_for_credential(&mut change.tx, actor.workspace, row.id, stop).await?;
     change
         .commit_about(AuditEvent::CredentialSecretReplaced, Some(&row.name), json!({ "version": version }))
         .await?;
@@ -261,7 +263,8 @@ pub async fn remove(db: &AuditedStore, actor: &Actor, name: &str) -> Result<()> 
     let mut change = db.begin(actor).await?;
     let now = db.now();
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
-    tasks::stop_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
+    let stop = TaskStop::after_change("credential removed", now);
+    tasks::stop_for_credential(&mut change.tx, actor.workspace, row.id, stop).await?;
     credentials::remove(&mut change.tx, actor.workspace, row.id).await?;
     Ok(change.commit_about(AuditEvent::CredentialRemoved, Some(&row.name), json!({})).await?)
 }

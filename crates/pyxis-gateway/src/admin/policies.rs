@@ -11,15 +11,15 @@ use pyxis_core::policy::{
     RequestContent, Rule,
 };
 use pyxis_core::target::Target;
-use pyxis_core::task::{self, TaskUrl};
+use pyxis_core::task::TaskUrl;
 use pyxis_http::openapi::Time;
 use pyxis_store::agents::AgentRow;
 use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::grants::GrantLookup;
 use pyxis_store::policies::{self, PolicyRow};
-use pyxis_store::tasks::TaskLookup;
-use pyxis_store::{Store, StoreEvent, agents, audit, grants, tasks, workspaces};
+use pyxis_store::tasks::{self, TaskStop};
+use pyxis_store::{Store, agents, audit, grants, workspaces};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -27,6 +27,7 @@ use utoipa::ToSchema;
 use super::{channels, credentials, satisfiability};
 use crate::error::{Error, Result};
 use crate::identity::voters;
+use crate::requests::task_use::{self, Candidate, TaskRequest};
 use crate::requests::{authorize, content};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
@@ -234,10 +235,8 @@ pub(super) async fn stop_tasks(
         let example = TaskUrl::parse(&action.url).ok().and_then(|url| url.example());
         let covered = Method::parse(&action.method).zip(example);
         if covered.is_none_or(|(method, target)| tightened.revokes(method, &target)) {
-            let task = action.task_id;
-            stopped +=
-                usize::from(tasks::stop(&mut change.tx, workspace, task, "policy tightened", now).await?);
-            change.tx.notify(StoreEvent::Task { workspace, task });
+            let stop = TaskStop::after_change("policy tightened", now);
+            stopped += usize::from(tasks::stop(&mut change.tx, workspace, action.task_id, stop).await?);
         }
     }
     Ok(stopped)
@@ -392,23 +391,8 @@ async fn by_task(
     (method, target): (Method, &Target),
     content: Option<&RequestContent<'_>>,
 ) -> Result<Option<String>> {
-    let decision = authorize::decide(credential, method, target);
-    if authorize::passkey_required(credential)
-        || !task::task_may_apply(&decision, authorize::policy_of(credential))
-    {
-        return Ok(None);
-    }
-    let wanted = TaskLookup {
-        workspace: agent.workspace_id,
-        agent: agent.id,
-        credential: credential.row.id,
-        credential_version: credential.row.version,
-        method: method.as_str(),
-        target,
-        now: state.now(),
-    };
-    for action in tasks::covering(&state.store, &wanted).await? {
-        let Ok(conditions) = task::conditions(&action.conditions()?) else { continue };
+    let request = TaskRequest { workspace: agent.workspace_id, agent: agent.id, credential, method, target };
+    for Candidate { action, conditions } in task_use::candidates(&state.store, request, state.now()).await? {
         let is_met = match content {
             Some(content) => content::meets(credential, (method, target), &conditions, content),
             None => conditions.is_empty(),

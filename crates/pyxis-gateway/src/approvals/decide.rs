@@ -26,17 +26,15 @@ use self::details::{DecisionDetail, EditDetail, GrantDetail, PasskeyDetail};
 pub use super::approver::Approver;
 pub use super::batch_assertion::BatchAssertion;
 use super::edit::{self, PreparedEdit, Reviewed};
-use super::viewer_status;
+use super::{reason, viewer_status};
 use crate::credentials::records::json;
 use crate::credentials::redaction::Redactor;
-use crate::error::{Error, NO_NUL, Result};
+use crate::error::{Error, Result};
 use crate::identity::ceremony::VerifiedAssertion;
 use crate::identity::voters::{self, Voter};
 use crate::notifications::announce;
 use crate::runtime::state::State;
 
-/// Maximum length of a reason, in bytes.
-const MAX_REASON: usize = 2000;
 /// Attempts to decide while the configuration changes.
 const ATTEMPTS: usize = 5;
 
@@ -147,7 +145,7 @@ pub async fn decide_reviewed(
     note: Option<String>,
     reviewed: &Reviewed,
 ) -> Result<DecisionOutcome> {
-    let note = checked(note)?;
+    let note = reason::trimmed(note)?;
     let redactor = match (&word, &note) {
         (Decision::Deny(None) | Decision::Approve(None), None) => Redactor::default(),
         _ => Redactor::of_workspace(&state.store, &state.keyring, approver.workspace, &[]).await?,
@@ -266,23 +264,11 @@ struct DecisionContext<'a> {
     now: UnixMillis,
 }
 
-/// Trims a reason. `None` if it is empty.
-fn checked(reason: Option<String>) -> Result<Option<String>> {
-    let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
-        return Err(Error::field("reason", format!("must have at most {MAX_REASON} bytes")));
-    }
-    if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
-        return Err(Error::field("reason", NO_NUL));
-    }
-    Ok(reason)
-}
-
 /// Redacts the workspace's secrets from a person's text, which is stored, sent to the agent, and exported.
 fn spoken(redactor: &Redactor, word: Decision, note: Option<String>) -> Result<(Decision, Option<String>)> {
     let clean = |text: Option<String>| text.map(|text| redactor.text(&text));
     let word = match word {
-        Decision::Deny(reason) => Decision::Deny(clean(checked(reason)?)),
+        Decision::Deny(reason) => Decision::Deny(clean(reason::trimmed(reason)?)),
         word @ Decision::Approve(_) => word,
     };
     Ok((word, clean(note)))

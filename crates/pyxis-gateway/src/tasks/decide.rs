@@ -9,22 +9,20 @@ use pyxis_core::id::{CredentialId, TaskId};
 use pyxis_core::metric;
 use pyxis_core::policy::Policy;
 use pyxis_core::task::{self, ApprovedAction, TaskState};
-use pyxis_store::tasks::{self, TaskActionRow, TaskDecision, TaskRow};
+use pyxis_store::tasks::{self, TaskActionRow, TaskDecision, TaskRow, TaskStop};
 use pyxis_store::{StoreEvent, Tx, agents, credentials, policies};
 use serde_json::{Value, json};
 
 use super::view::{self, TaskView};
+use crate::approvals::reason;
 use crate::credentials::redaction::Redactor;
-use crate::error::{Error, NO_NUL, Result};
+use crate::error::{Error, Result};
 use crate::identity::voters::{self, Voter};
 use crate::notifications::announce;
 use crate::runtime::state::State;
 
-/// Maximum length of a reason, in bytes.
-const MAX_REASON: usize = 2000;
-
-/// Start of the reason of a task that a person stopped. The person's email address follows.
-pub(super) const STOPPED_BY: &str = "stopped by ";
+/// Reason of a task that a person stopped. The agent does not learn who.
+const STOPPED: &str = "stopped by a person";
 
 /// Error for a decision that comes too late.
 const DECIDED: Error = Error::Conflict("the task is no longer pending; reload it to see its state");
@@ -78,11 +76,7 @@ pub async fn approve(
         reason: None,
         expires_at: Some(expires_at),
     };
-    if !tasks::decide(tx, actor.workspace, id, decision, now).await? {
-        return Err(DECIDED);
-    }
-    announce_decision(state, tx, actor, id).await?;
-    tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
+    store(state, tx, actor, id, decision, now).await?;
     let detail = json!({
         "task_id": id,
         "surface": surface.as_str(),
@@ -95,8 +89,7 @@ pub async fn approve(
     });
     change.commit(AuditEvent::TaskApproved, detail).await?;
     state.work.wake_notifiers();
-    count("approved");
-    view::load(&state.store, actor.workspace, id, now).await
+    count_and_reload(state, actor, id, "approved").await
 }
 
 /// Denies a task, with a reason for the agent.
@@ -109,8 +102,7 @@ pub async fn deny(
     id: TaskId,
     reason: Option<String>,
 ) -> Result<TaskView> {
-    let reason = checked(reason)?;
-    let reason = match reason {
+    let reason = match reason::trimmed(reason)? {
         None => None,
         Some(text) => {
             let workspace = actor.workspace;
@@ -130,11 +122,7 @@ pub async fn deny(
         reason: reason.as_deref(),
         expires_at: None,
     };
-    if !tasks::decide(tx, actor.workspace, id, decision, now).await? {
-        return Err(DECIDED);
-    }
-    announce_decision(state, tx, actor, id).await?;
-    tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
+    store(state, tx, actor, id, decision, now).await?;
     let detail = json!({
         "task_id": id,
         "surface": surface.as_str(),
@@ -144,8 +132,7 @@ pub async fn deny(
     });
     change.commit(AuditEvent::TaskDenied, detail).await?;
     state.work.wake_notifiers();
-    count("denied");
-    view::load(&state.store, actor.workspace, id, now).await
+    count_and_reload(state, actor, id, "denied").await
 }
 
 /// Stops an approved task immediately. Requests that are being sent are completed.
@@ -157,17 +144,15 @@ pub async fn stop(
     (actor, surface): (&Actor, DecisionSurface),
     id: TaskId,
 ) -> Result<TaskView> {
-    let now = state.now();
     let mut change = state.audited.begin(actor).await?;
     let tx = &mut change.tx;
     let (row, actions) = read(tx, actor, id).await?;
     // People whom a policy no longer lists may still stop a running task.
     check_rights(tx, actor, &actions).await?;
-    let reason = format!("{STOPPED_BY}{}", actor.name);
-    if !tasks::stop(tx, actor.workspace, id, &reason, now).await? {
+    let stop = TaskStop { reason: STOPPED, by: Some(&actor.name), now: state.now() };
+    if !tasks::stop(tx, actor.workspace, id, stop).await? {
         return Err(Error::Conflict("the task is not running; reload it to see its state"));
     }
-    tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
     let uses: i64 = actions.iter().map(|action| action.uses).sum();
     let detail = json!({
         "task_id": id,
@@ -177,8 +162,7 @@ pub async fn stop(
         "uses": uses,
     });
     change.commit(AuditEvent::TaskStopped, detail).await?;
-    count("stopped");
-    view::load(&state.store, actor.workspace, id, now).await
+    count_and_reload(state, actor, id, "stopped").await
 }
 
 /// Withdraws an agent's own proposed task.
@@ -191,18 +175,36 @@ pub(super) async fn withdraw(state: &State, actor: &Actor, task: &TaskView) -> R
     }
     change.tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
     change.commit(AuditEvent::TaskWithdrawn, json!({ "task_id": id })).await?;
-    count("withdrawn");
-    view::load(&state.store, actor.workspace, id, now).await
+    count_and_reload(state, actor, id, "withdrawn").await
 }
 
-fn count(outcome: &'static str) {
+/// Counts the outcome of a task, and reads the task again.
+async fn count_and_reload(
+    state: &State,
+    actor: &Actor,
+    id: TaskId,
+    outcome: &'static str,
+) -> Result<TaskView> {
     metrics::counter!(metric::TASKS.name, "outcome" => outcome).increment(1);
+    view::load(&state.store, actor.workspace, id, state.now()).await
 }
 
-/// Announces the decision of this transaction.
-async fn announce_decision(state: &State, tx: &mut Tx, actor: &Actor, id: TaskId) -> Result<()> {
+/// Stores a person's decision and announces it, in the same transaction. Fails if the task is no longer pending.
+async fn store(
+    state: &State,
+    tx: &mut Tx,
+    actor: &Actor,
+    id: TaskId,
+    decision: TaskDecision<'_>,
+    now: UnixMillis,
+) -> Result<()> {
+    if !tasks::decide(tx, actor.workspace, id, decision, now).await? {
+        return Err(DECIDED);
+    }
     let (row, actions) = read(tx, actor, id).await?;
-    announce::tasks::announce_decision(state, tx, &row, &actions).await
+    announce::tasks::announce_decision(state, tx, &row, &actions).await?;
+    tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
+    Ok(())
 }
 
 async fn read(tx: &mut Tx, actor: &Actor, id: TaskId) -> Result<(TaskRow, Vec<TaskActionRow>)> {
@@ -265,15 +267,8 @@ async fn usable(tx: &mut Tx, row: &TaskRow, action: &TaskActionRow) -> Result<i6
         return Err(refuse("the agent may no longer use its credential; remove the action"));
     }
     let policy = voters::policy_of(&mut *tx, workspace, credential.id).await?;
-    if policy.as_ref().is_some_and(|policy| policy.passkey_required) {
-        return Err(refuse(
-            "its credential requires a passkey, so each request needs its own approval; remove the action",
-        ));
-    }
-    if policy.as_ref().is_some_and(|policy| policy.min_approvals > 1) {
-        return Err(refuse(
-            "its credential needs more than one approver, so each request needs its own approvals; remove the action",
-        ));
+    if let Some(blocker) = task::task_blocker(policy.as_ref()) {
+        return Err(refuse(&format!("{blocker}; remove the action")));
     }
     Ok(credential.version)
 }
@@ -291,16 +286,4 @@ fn detail_of(actions: &[TaskActionRow], kept: &[u32]) -> Result<Vec<Value>> {
         }))
     })
     .collect()
-}
-
-/// Trims a reason. `None` if it is empty.
-fn checked(reason: Option<String>) -> Result<Option<String>> {
-    let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-    match &reason {
-        Some(text) if text.len() > MAX_REASON => {
-            Err(Error::field("reason", format!("must have at most {MAX_REASON} bytes")))
-        }
-        Some(text) if text.contains('\0') => Err(Error::field("reason", NO_NUL)),
-        _ => Ok(reason),
-    }
 }

@@ -144,17 +144,8 @@ fn check_action(
             "this credential is for an MCP server, whose tools cannot be part of a task; leave it out",
         );
     }
-    if authorize::passkey_required(credential) {
-        return refuse(
-            "credential",
-            "the policy of this credential requires a passkey, so each request needs its own approval; leave it out",
-        );
-    }
-    if authorize::min_approvals(credential) > 1 {
-        return refuse(
-            "credential",
-            "the policy of this credential needs more than one approver, so each request needs its own approvals; leave it out",
-        );
+    if let Some(blocker) = task::task_blocker(authorize::policy_of(credential)) {
+        return refuse("credential", &format!("{blocker}; leave it out"));
     }
     let Some(example) = action.url.example() else {
         return refuse("url", "the URL cannot be read; write it as in https://api.example.com/v1/*/items");
@@ -290,6 +281,7 @@ fn task_row(state: &State, agent: &ResolvedAgent, id: TaskId, words: Words, minu
         decided_at: None,
         decided_by_email: None,
         reason: None,
+        stopped_by_email: None,
         ended_at: None,
     }
 }
@@ -317,11 +309,6 @@ async fn store(
             return Err(Error::Conflict("an identical task is being proposed right now; propose it again"));
         }
         other => other?,
-    }
-    for action in actions {
-        if action.shown_url.is_some() || action.shown_content.is_some() {
-            tasks::set_shown(tx, action).await?;
-        }
     }
     announce::tasks::announce_proposal(state, tx, &row, actions).await?;
     tx.notify(StoreEvent::Task { workspace, task: row.id });

@@ -4,11 +4,10 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::task::TaskState;
 use pyxis_http::admin::{Listed, Paged};
 use pyxis_http::openapi::{Id, Time, Uri, text_enum};
-use pyxis_store::tasks::TaskActionRow;
+use pyxis_store::tasks::{TaskActionRow, TaskRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::decide::STOPPED_BY;
 use super::view::TaskView;
 use crate::config::Config;
 use crate::values::ForwardMethod;
@@ -19,10 +18,10 @@ pyxis_http::value_schemas! {
     pub(crate) TaskStateName = text_enum(TaskState::ALL.iter().map(|state| state.as_str()));
 }
 
-/// A task.
+/// A task as the agent that proposed it sees it. It says nothing about who decided.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Task)]
-pub(crate) struct TaskResponse {
+#[schema(as = AgentTask)]
+pub(super) struct AgentTaskResponse {
     #[schema(value_type = Id)]
     task_id: String,
     #[schema(value_type = TaskStateName)]
@@ -30,10 +29,6 @@ pub(crate) struct TaskResponse {
     /// Page where a person decides, and sees the uses.
     #[schema(value_type = Uri)]
     page: String,
-    /// Name of the agent that proposed the task. No other agent can use it.
-    agent_name: String,
-    /// Purpose in the agent's words, without stored secrets.
-    purpose: String,
     actions: Vec<TaskActionResponse>,
     /// Proposed length from the approval, in minutes.
     #[schema(minimum = 1, maximum = 1440)]
@@ -45,9 +40,6 @@ pub(crate) struct TaskResponse {
     expires_at: String,
     #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,
-    /// Email address of the person who decided.
-    #[schema(required)]
-    decided_by: Option<String>,
     /// Reason of a denial or of an early end.
     #[schema(required)]
     reason: Option<String>,
@@ -56,34 +48,22 @@ pub(crate) struct TaskResponse {
     ended_at: Option<String>,
 }
 
-/// A task as the agent that proposed it sees it. It says nothing about who decided.
+/// A task as people see it.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AgentTask)]
-pub(super) struct AgentTaskResponse {
-    #[schema(value_type = Id)]
-    task_id: String,
-    #[schema(value_type = TaskStateName)]
-    state: &'static str,
-    /// Page on which a person decides, and sees what the task used.
-    #[schema(value_type = Uri)]
-    page: String,
-    actions: Vec<TaskActionResponse>,
-    /// Length from the approval, as proposed.
-    #[schema(minimum = 1, maximum = 1440)]
-    minutes: i64,
-    #[schema(value_type = Time)]
-    created_at: String,
-    /// End of the time to decide. Once approved, the end of the task.
-    #[schema(value_type = Time)]
-    expires_at: String,
-    #[schema(value_type = Option<Time>, required)]
-    decided_at: Option<String>,
-    /// Reason of a denial or of an early end.
+#[schema(as = Task)]
+pub(crate) struct TaskResponse {
+    #[serde(flatten)]
+    task: AgentTaskResponse,
+    /// Name of the agent that proposed the task. No other agent can use it.
+    agent_name: String,
+    /// Purpose in the agent's words, without stored secrets.
+    purpose: String,
+    /// Email address of the person who decided.
     #[schema(required)]
-    reason: Option<String>,
-    /// Time of an early end.
-    #[schema(value_type = Option<Time>, required)]
-    ended_at: Option<String>,
+    decided_by: Option<String>,
+    /// Email address of the person who stopped the task.
+    #[schema(required)]
+    stopped_by: Option<String>,
 }
 
 /// An action of a task.
@@ -133,48 +113,44 @@ impl From<TaskActionRow> for TaskActionResponse {
     }
 }
 
-impl TaskResponse {
-    pub(crate) fn new(config: &Config, task: TaskView) -> Self {
+impl AgentTaskResponse {
+    pub(super) fn new(config: &Config, task: TaskView) -> Self {
         let TaskView { row, actions, state } = task;
+        // The agent gets its own URLs and conditions back. A redacted one would tell it that a guess of a secret is right.
+        let own = |action| TaskActionRow { shown_url: None, shown_content: None, ..action };
+        Self::with_actions(config, &row, state, actions.into_iter().map(own))
+    }
+
+    fn with_actions(
+        config: &Config,
+        row: &TaskRow,
+        state: TaskState,
+        actions: impl Iterator<Item = TaskActionRow>,
+    ) -> Self {
         Self {
             task_id: row.id.to_string(),
             state: state.as_str(),
             page: format!("{}/app/tasks/{}", config.base_url, row.id),
-            agent_name: row.agent_name,
-            purpose: row.purpose,
-            actions: actions.into_iter().map(TaskActionResponse::from).collect(),
+            actions: actions.map(TaskActionResponse::from).collect(),
             minutes: row.minutes,
             created_at: row.created_at.to_rfc3339(),
             expires_at: row.expires_at.to_rfc3339(),
             decided_at: row.decided_at.map(UnixMillis::to_rfc3339),
-            decided_by: row.decided_by_email,
-            reason: row.reason,
+            reason: row.reason.clone(),
             ended_at: row.ended_at.map(UnixMillis::to_rfc3339),
         }
     }
 }
 
-impl AgentTaskResponse {
-    pub(super) fn new(config: &Config, task: TaskView) -> Self {
+impl TaskResponse {
+    pub(crate) fn new(config: &Config, task: TaskView) -> Self {
         let TaskView { row, actions, state } = task;
-        // The agent gets its own URLs and conditions back. A redacted one would tell it that a guess of a secret is right.
-        let own = |action: TaskActionRow| {
-            TaskActionResponse::from(TaskActionRow { shown_url: None, shown_content: None, ..action })
-        };
-        let is_person = state == TaskState::Stopped
-            && row.reason.as_deref().is_some_and(|reason| reason.starts_with(STOPPED_BY));
-        let reason = if is_person { Some("stopped by a person".to_owned()) } else { row.reason };
         Self {
-            task_id: row.id.to_string(),
-            state: state.as_str(),
-            page: format!("{}/app/tasks/{}", config.base_url, row.id),
-            actions: actions.into_iter().map(own).collect(),
-            minutes: row.minutes,
-            created_at: row.created_at.to_rfc3339(),
-            expires_at: row.expires_at.to_rfc3339(),
-            decided_at: row.decided_at.map(UnixMillis::to_rfc3339),
-            reason,
-            ended_at: row.ended_at.map(UnixMillis::to_rfc3339),
+            task: AgentTaskResponse::with_actions(config, &row, state, actions.into_iter()),
+            agent_name: row.agent_name,
+            purpose: row.purpose,
+            decided_by: row.decided_by_email,
+            stopped_by: row.stopped_by_email,
         }
     }
 }
@@ -188,6 +164,6 @@ impl Paged for TaskResponse {
     const NEXT: &'static str = "next_before";
 
     fn cursor(&self) -> String {
-        self.task_id.clone()
+        self.task.task_id.clone()
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 pub use pyxis_store::tasks::TaskFilter;
 
 /// Maximum number of waiting tasks in the inbox.
-const MAX_PROPOSED: u32 = 200;
+const MAX_LISTED: u32 = 200;
 /// Maximum number of requests shown with a task.
 const MAX_REQUESTS: u32 = 100;
 
@@ -114,7 +114,7 @@ pub async fn proposed(
     approvable: Option<&[CredentialId]>,
     now: UnixMillis,
 ) -> Result<Vec<TaskView>> {
-    let rows = tasks::list_proposed(store, workspace, approvable, now, MAX_PROPOSED).await?;
+    let rows = tasks::list_proposed(store, workspace, approvable, now, MAX_LISTED).await?;
     TaskView::of_rows(store, workspace, rows, now).await
 }
 

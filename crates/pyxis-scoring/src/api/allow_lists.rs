@@ -296,9 +296,11 @@ pub(super) async fn addresses(
     operation_id = "addAllowListAddresses",
     security(("session" = [])),
     params(("name" = String, Path)),
+    request_body(content = ListedAddressesRequest, example = json!({"addresses": [crate::values::SAMPLE]})),
     responses(
         (status = 200, description = "Added; those that were on it count as unchanged.", body = AllowListChangeResponse),
         (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
     ),
 )]
 pub(super) async fn add(
@@ -321,9 +323,11 @@ pub(super) async fn add(
     operation_id = "removeAllowListAddresses",
     security(("session" = [])),
     params(("name" = String, Path)),
+    request_body(content = ListedAddressesRequest, example = json!({"addresses": [crate::values::SAMPLE]})),
     responses(
         (status = 200, description = "Removed.", body = AllowListChangeResponse),
         (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
     ),
 )]
 pub(super) async fn remove(

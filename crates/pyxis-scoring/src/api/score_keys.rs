@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use pyxis_core::clock::UnixMillis;
 use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
-use pyxis_http::openapi::responses::NotFound;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path};
 use pyxis_store::score_keys::ScoreKeyScheme;
 use serde::{Deserialize, Serialize};
@@ -100,10 +100,12 @@ pub(super) async fn list(
     operation_id = "rotateScoreKey",
     security(("session" = [])),
     params(("scheme" = inline(ScoreKeySchemeName), Path)),
+    request_body(content = RotateScoreKeyRequest, example = json!({})),
     responses(
         (status = 200, description = "The new key.", body = ScoreKeyResponse),
         (status = 404, response = NotFound),
         (status = 409, response = KeyWaits),
+        (status = 422, response = InvalidField),
     ),
 )]
 pub(super) async fn rotate(

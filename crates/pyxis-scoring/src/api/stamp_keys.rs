@@ -82,6 +82,7 @@ pub(super) async fn list(
     tag = "Issuers",
     operation_id = "rotateStampKey",
     security(("session" = [])),
+    request_body(content = RotateStampKeyRequest, example = json!({})),
     responses(
         (status = 200, description = "The new key.", body = StampKeyResponse),
         (status = 409, response = StampKeyChanged),

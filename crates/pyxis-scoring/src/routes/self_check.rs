@@ -18,7 +18,8 @@ use super::ingest::read_object;
 use super::latest::current;
 use super::parameters::Segments;
 use super::responses::{
-    BadSignIn, BadStampsBody, NoScorer, ReviewRefused, WidgetForbidden, WidgetUnauthorized,
+    BadSignIn, BadStampsBody, MalformedParameter, NoScorer, ReviewRefused, WidgetForbidden,
+    WidgetUnauthorized,
 };
 use super::shared::ScorerPath;
 use super::widget::{MAX_BODY, own_place, respond, shape, to_json};
@@ -156,6 +157,7 @@ struct SuggestedStamp {
         (status = 401, response = WidgetUnauthorized),
         (status = 403, response = WidgetForbidden),
         (status = 404, response = NoScorer),
+        (status = 422, response = MalformedParameter),
     ),
 )]
 pub(super) async fn check_own_score(

@@ -25,8 +25,8 @@ use super::ingest::read_object;
 use super::latest::{ScoreBody, current, known_scorer};
 use super::parameters::Segments;
 use super::responses::{
-    BadSignIn, BadSignedRequest, BadStampsBody, NoScorer, PartialScore, SignInRefused, WalletNodeFails,
-    WidgetForbidden, WidgetUnauthorized,
+    BadSignIn, BadSignedRequest, BadStampsBody, MalformedParameter, NoScorer, PartialScore, SignInRefused,
+    WalletNodeFails, WidgetForbidden, WidgetUnauthorized,
 };
 use super::shared::ScorerPath;
 use super::signed;
@@ -202,6 +202,7 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<Response> {
         (status = 401, response = WidgetUnauthorized),
         (status = 403, response = WidgetForbidden),
         (status = 404, response = NoScorer),
+        (status = 422, response = MalformedParameter),
     ),
 )]
 async fn show_widget(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {
@@ -267,6 +268,7 @@ fn view(scorer: ScorerId, name: String, terms: &scorers::Terms, platforms: &[Pla
         (status = 400, response = BadStampsBody),
         (status = 401, response = WidgetUnauthorized),
         (status = 403, response = WidgetForbidden),
+        (status = 404, response = NoScorer),
         (status = 422, response = BadSignIn),
     ),
 )]
@@ -313,6 +315,7 @@ pub(super) fn shape(name: &str, message: &str) -> Error {
         (status = 400, response = BadStampsBody),
         (status = 401, response = SignInRefused),
         (status = 403, response = WidgetForbidden),
+        (status = 404, response = NoScorer),
         (status = 422, response = BadSignIn),
         (status = 502, response = WalletNodeFails),
     ),
@@ -349,6 +352,8 @@ async fn open_session(
         (status = 204, description = "Ended, now or earlier."),
         (status = 401, response = WidgetUnauthorized),
         (status = 403, response = WidgetForbidden),
+        (status = 404, response = NoScorer),
+        (status = 422, response = MalformedParameter),
     ),
 )]
 async fn end_session(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {
@@ -372,6 +377,7 @@ async fn end_session(Extract(state): Extract<State>, segments: Segments, headers
         (status = 401, response = WidgetUnauthorized),
         (status = 403, response = WidgetForbidden),
         (status = 404, response = NoScorer),
+        (status = 422, response = MalformedParameter),
     ),
 )]
 async fn show_own_score(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {

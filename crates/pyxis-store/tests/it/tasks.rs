@@ -33,6 +33,7 @@ async fn add(
         decided_by_email: None,
         reason: None,
         ended_at: None,
+        stopped_by_email: None,
     };
     let actions: Vec<TaskActionRow> = (1..)
         .zip(of)

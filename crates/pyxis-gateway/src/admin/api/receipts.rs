@@ -180,6 +180,7 @@ pub(super) struct RotateReceiptKeyRequest {
     tag = "Approvals",
     operation_id = "rotateReceiptKey",
     security(("session" = [])),
+    request_body(content = RotateReceiptKeyRequest, example = json!({})),
     responses(
         (status = 200, description = "The new key.", body = ReceiptKeyResponse),
         (status = 403, response = Forbidden),

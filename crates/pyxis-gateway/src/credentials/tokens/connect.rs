@@ -15,7 +15,8 @@ use pyxis_core::target::Target;
 use pyxis_core::{entropy, hex};
 use pyxis_store::credentials::{self, CredentialRow};
 use pyxis_store::oauth_tokens::{self, ConnectionRow};
-use pyxis_store::{Store, grants, tasks};
+use pyxis_store::tasks::{self, TaskStop};
+use pyxis_store::{Store, grants};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -188,7 +189,8 @@ async fn store_grant(
         super::to_store(&state.keyring, &*state.entropy, now, &subject, granted, StoredGrant::default());
     oauth_tokens::put(&mut change.tx, &stored).await?;
     grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
-    tasks::stop_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
+    let stop = TaskStop::after_change("account connected", now);
+    tasks::stop_for_credential(&mut change.tx, workspace, id, stop).await?;
     let mut detail = json!({ "renewable": renewable, "version": subject.row.version });
     if let Some(scope) = differing(&subject.row, stored.granted_scope) {
         detail["granted_scope"] = scope.into();

@@ -143,7 +143,9 @@ fn text(task: &Value, now: UnixMillis) -> String {
     if let Some(by) = task["decided_by"].as_str() {
         field("decided by", by);
     }
-    if let Some(reason) = task["reason"].as_str() {
+    if let Some(by) = task["stopped_by"].as_str() {
+        field("stopped by", by);
+    } else if let Some(reason) = task["reason"].as_str() {
         field("reason", reason);
     }
     if let (_, Some(left)) = times(task, now)
@@ -194,7 +196,7 @@ mod tests {
     fn proposed() -> Value {
         json!({
             "task_id": "0190a2b4-7c00-7000-8000-000000000001", "state": "proposed", "agent_name": "bot",
-            "purpose": "pay\nthe \u{1b}[2Jbills", "minutes": 60, "decided_by": null, "reason": null,
+            "purpose": "pay\nthe \u{1b}[2Jbills", "minutes": 60, "decided_by": null, "stopped_by": null, "reason": null,
             "actions": [
                 {"position": 1, "credential": "bank", "method": "POST", "url": "https://api.example.com/pay",
                  "content": ["json /amount <= 5"], "proposed_uses": 10, "max_uses": 10, "uses": 0},

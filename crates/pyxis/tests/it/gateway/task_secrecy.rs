@@ -1,4 +1,4 @@
-//! What a task tells its agent and the people who decide: `docs/reference/behavior/proxy.md#tasks`.
+//! Facts of a task that its agent learns, and those that only people learn (`docs/reference/behavior/proxy.md#tasks`).
 
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ engines! {
         say(&site.owner, &task, "stop", &json!({})).await.expect(200);
         let shown = seen(&site, &task).await;
         let owner = shown["decided_by"].as_str().expect("an address").to_owned();
-        assert_eq!(shown["reason"], format!("stopped by {owner}"));
+        assert_eq!((&shown["reason"], &shown["stopped_by"]), (&json!("stopped by a person"), &json!(owner)));
         let stopped = told(&site, &task).await;
         assert_eq!((&stopped["state"], &stopped["reason"]), (&json!("stopped"), &json!("stopped by a person")));
         for answer in [running, stopped] {

@@ -420,8 +420,8 @@ async fn a_proposal_that_no_request_could_use_is_refused_and_says_why() {
     for (actions, field) in [
         (json!([]), "actions"),
         (json!(vec![good.clone(); 21]), "actions"),
-        (with("max_uses", json!(0)), "max_uses"),
-        (with("max_uses", json!(1001)), "max_uses"),
+        (with("max_uses", json!(0)), "actions[0].max_uses"),
+        (with("max_uses", json!(1001)), "actions[0].max_uses"),
         (with("method", json!("TRACE")), "actions[0].method"),
         (with("method", json!("WEBSOCKET")), "actions[0].method"),
         (with("credential", json!("nope")), "actions[0].credential"),
