@@ -8,6 +8,7 @@
 // wallet signs the claim; here the node acts as any account.
 
 import { readFile } from "node:fs/promises";
+import { ConnectionError, Pyxis } from "@pyxis/sdk";
 import { createPublicClient, createTestClient, createWalletClient, http, parseEther } from "viem";
 import { scoreOf } from "./out/verify.js";
 
@@ -17,19 +18,12 @@ const reader = createPublicClient({ transport, pollingInterval: 50 });
 const node = createTestClient({ transport, mode: "anvil" });
 const AMOUNT = 100n;
 
-async function get(path) {
-  const options = { headers: { "X-API-KEY": key }, signal: AbortSignal.timeout(60_000) };
-  const answer = await fetch(new URL(path, url), options);
-  if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
-  return answer.json();
-}
-
 async function artifact(name) {
   return JSON.parse(await readFile(new URL(`out/${name}.json`, import.meta.url), "utf8"));
 }
 
-async function deploy() {
-  const { keys } = await get("/.well-known/pyxis-score-keys");
+async function deploy(pyxis) {
+  const { keys } = await pyxis.scoreKeys();
   // Trust the key that signs now; add the next one with setSigner before it signs.
   const now = new Date().toISOString();
   const signer = keys.find(({ address, signs_from: from }) => address && from <= now).address;
@@ -47,10 +41,9 @@ async function deploy() {
   console.log(`CONTRACT=${airdrop}`);
 }
 
-async function claim(account) {
+async function claim(pyxis, account) {
   const chainId = await reader.getChainId();
-  const query = `signed=eip712&chain_id=${chainId}&verifying_contract=${contract}`;
-  const signed = await get(`/v2/stamps/${scorer}/score/${account}?${query}`);
+  const signed = await pyxis.signedScore(scorer, account, "eip712", { chainId, verifyingContract: contract });
   await node.impersonateAccount({ address: account });
   await node.setBalance({ address: account, value: parseEther("1") });
   const { abi } = await artifact("Airdrop");
@@ -71,17 +64,18 @@ async function claim(account) {
 
 async function main([command, account]) {
   if (!url || !key) throw new Error("Set PYXIS_URL and PYXIS_API_KEY.");
-  if (command === "deploy") return deploy();
+  const pyxis = new Pyxis({ url, apiKey: key });
+  if (command === "deploy") return deploy(pyxis);
   if (command !== "claim" || !account) throw new Error("Usage: node airdrop.mjs deploy | claim 0x…");
   if (!contract) throw new Error("Set CONTRACT to the address that `node airdrop.mjs deploy` printed.");
-  return claim(account);
+  return claim(pyxis, account);
 }
 
 /** One line: viem's own errors say more than a reader of a terminal needs. */
 function describe(error) {
   const { url: failed, shortMessage, message } = error;
   if (shortMessage && failed) return `No answer from the chain at ${failed}. Does anvil run? RPC_URL names another one.`;
-  if (message === "fetch failed") return `No answer from Pyxis at ${url}.`;
+  if (error instanceof ConnectionError) return `No answer from Pyxis at ${url}.`;
   return shortMessage ?? message;
 }
 

@@ -1,4 +1,4 @@
-// Compiles every contract of contracts/ and test/ into out/NAME.json with its ABI and bytecode.
+// Compiles every contract of contracts/ and test/, but for Foundry's tests, into out/NAME.json with its ABI and bytecode.
 
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ const HERE = new URL(".", import.meta.url);
 const sources = {};
 for (const folder of ["contracts", "test"]) {
   for (const name of await readdir(new URL(`${folder}/`, HERE))) {
-    if (!name.endsWith(".sol")) continue;
+    if (!name.endsWith(".sol") || name.endsWith(".t.sol")) continue;
     sources[`${folder}/${name}`] = { content: await readFile(new URL(`${folder}/${name}`, HERE), "utf8") };
   }
 }

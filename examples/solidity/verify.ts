@@ -2,11 +2,17 @@
 // you need. As a program it asks for a score and verifies both:
 //
 //   npm ci && npm run build
-//   PYXIS_URL=http://localhost:8700 PYXIS_API_KEY=px_api_… PYXIS_SCORER_ID=1 node out/verify.js 0x…
+//   PYXIS_URL=http://localhost:8700 PYXIS_API_KEY=px_api_… PYXIS_SCORER_ID=1 node out/verify.js 0x… \
+//     [--challenge TEXT] [--audience TEXT] [--contract CHAIN_ID:0x…] [--signed FILE]
+//
+// A file has a response to `?signed=jwt` or `eip712`, as somebody else hands it on. It is verified instead.
 
+import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { Pyxis, type TokenScore, type TypedScore } from "@pyxis/sdk";
 import { createRemoteJWKSet, jwtVerify } from "jose";
-import { type Address, type Hex, isAddressEqual, recoverTypedDataAddress } from "viem";
+import { type Address, isAddressEqual, recoverTypedDataAddress } from "viem";
 
 /** Members that are signed for contracts, in the order of its hash. */
 export const types = {
@@ -24,16 +30,7 @@ export const types = {
 } as const;
 
 /** A response to `?signed=eip712`, as far as it is signed. */
-export interface SignedScore {
-  signature: Hex;
-  typed_data: {
-    domain: { name: string; version: string; chainId?: number; verifyingContract?: Address };
-    message: {
-      scorer: string; account: Address; score: string; threshold: string; passing: boolean;
-      computedAt: number; issuedAt: number; expiresAt: number; challenge: string;
-    };
-  };
-}
+export type SignedScore = Pick<TypedScore, "signature" | "typed_data">;
 
 /** A score as a contract takes it, with five decimals. */
 export interface Score {
@@ -56,7 +53,7 @@ export interface Expected {
 }
 
 /** The score of a response, as arguments of a contract. */
-export function scoreOf({ typed_data: { message } }: SignedScore): Score {
+export function scoreOf({ typed_data: { message } }: Pick<TypedScore, "typed_data">): Score {
   return {
     ...message,
     scorer: BigInt(message.scorer),
@@ -107,33 +104,54 @@ export async function verifyToken(
   const claims = payload as unknown as TokenClaims;
   if (claims.scorer_id !== expected.scorer) throw new Error(`of scorer ${claims.scorer_id}`);
   if (!isAddressEqual(claims.sub, expected.account)) throw new Error(`of ${claims.sub}`);
+  // A library takes a token for anyone if it is told of no audience.
+  if (payload.aud !== expected.audience) throw new Error("for another audience");
   if (payload.nonce !== expected.challenge) throw new Error("answers another challenge");
   return claims;
 }
 
-async function main(account: Address): Promise<void> {
-  const { PYXIS_URL: url, PYXIS_API_KEY: key, PYXIS_SCORER_ID: id = "1" } = process.env;
-  if (!url || !key) throw new Error("set PYXIS_URL and PYXIS_API_KEY");
-  const get = async (path: string) => {
-    const options = { headers: { "X-API-KEY": key }, signal: AbortSignal.timeout(60_000) };
-    const answer = await fetch(new URL(path, url), options);
-    if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
-    return await answer.json();
-  };
-  const published = await get("/.well-known/pyxis-score-keys") as {
-    issuer: string; keys: { address?: Address }[];
-  };
-  const signers = published.keys.flatMap((known) => known.address ?? []);
-  const path = `/v2/stamps/${id}/score/${account}`;
-  const score = await verifyScore(await get(`${path}?signed=eip712`), { signers, scorer: Number(id), account });
-  console.log(`signed for contracts: ${score.passing ? "passes" : "does not pass"}, until ${score.expiresAt}`);
-  const { jwt } = await get(`${path}?signed=jwt`);
-  const claims = await verifyToken(jwt, { issuer: published.issuer, scorer: Number(id), account });
-  console.log(`signed as a token: ${claims.score} of ${claims.threshold}`);
+/** What the program prints. */
+export async function verify(args: string[], env: NodeJS.ProcessEnv): Promise<string[]> {
+  const text = { type: "string" } as const;
+  const options = { challenge: text, audience: text, contract: text, signed: text };
+  const { positionals, values } = parseArgs({ args, options, allowPositionals: true });
+  const { PYXIS_URL: url, PYXIS_API_KEY: apiKey, PYXIS_SCORER_ID: id = "1" } = env;
+  const account = positionals[0] as Address | undefined;
+  if (!url || !apiKey) throw new Error("set PYXIS_URL and PYXIS_API_KEY");
+  if (!account) throw new Error("name an address");
+  const pyxis = new Pyxis({ url, apiKey });
+  const { challenge, audience } = values;
+  const [chain, verifyingContract] = values.contract?.split(":") as [string, Address] | undefined ?? [];
+  const chainId = chain === undefined ? undefined : Number(chain);
+  const { issuer, keys } = await pyxis.scoreKeys();
+  const signed: Partial<TokenScore> & Partial<SignedScore> = values.signed
+    ? JSON.parse(await readFile(values.signed, "utf8"))
+    : {
+      ...await pyxis.signedScore(id, account, "eip712", { chainId, verifyingContract, challenge }),
+      jwt: (await pyxis.signedScore(id, account, "jwt", { challenge, audience })).jwt,
+    };
+  const { jwt, signature, typed_data } = signed;
+  if (!jwt && !signature) throw new Error("nothing is signed");
+  const lines = [];
+  const expected = { scorer: Number(id), account, ...(challenge && { challenge }) };
+  if (signature && typed_data) {
+    const signers = keys.flatMap((key) => key.address as Address ?? []);
+    const contract = chainId === undefined ? {} : { chainId, verifyingContract };
+    const score = await verifyScore({ signature, typed_data }, { ...expected, ...contract, signers });
+    lines.push(`signed for contracts: ${score.passing ? "passes" : "does not pass"}, until ${score.expiresAt}`);
+  }
+  if (jwt) {
+    const claims = await verifyToken(jwt, { ...expected, issuer, ...(audience && { audience }) });
+    lines.push(`signed as a token: ${claims.score} of ${claims.threshold}`);
+  }
+  return lines;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [account] = process.argv.slice(2);
-  if (!account) throw new Error("name an address");
-  await main(account as Address);
+  try {
+    for (const line of await verify(process.argv.slice(2), process.env)) console.log(line);
+  } catch (error) {
+    console.error(String(error));
+    process.exitCode = 1;
+  }
 }

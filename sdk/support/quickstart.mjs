@@ -36,6 +36,11 @@ export class Quickstart {
     }
   }
 
+  /** Folder in which its commands run. */
+  get directory() {
+    return this.#directory;
+  }
+
   get #env() {
     return { PX_DATA_DIR: join(this.#directory, "data"), PX_METRICS_LISTEN: "off" };
   }

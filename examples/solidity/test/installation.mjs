@@ -14,6 +14,8 @@ if (!PROGRAM && process.env.PX_TEST_STRICT) throw new Error("PX_TEST_PYXIS is no
 export async function startPyxis(settings = {}) {
   const directory = await mkdtemp(join(tmpdir(), "px-solidity-"));
   const env = { PX_DATA_DIR: join(directory, "data"), PX_METRICS_LISTEN: "off", ...settings };
+  const pyxis = async (...command) => (await promisify(execFile)(PROGRAM, command, { cwd: directory, env })).stdout;
+  const { owner_session_token: session } = JSON.parse(await pyxis("bootstrap", "--json"));
   const args = ["quickstart", "--json", "--listen", "127.0.0.1:0"];
   const server = spawn(PROGRAM, args, { cwd: directory, env, stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
@@ -37,7 +39,14 @@ export async function startPyxis(settings = {}) {
     failing: samples[1],
     signer: keys.find(({ address }) => address).address,
     /** Runs a command of the program and returns its output. */
-    pyxis: async (...command) => (await promisify(execFile)(PROGRAM, command, { cwd: directory, env })).stdout,
+    pyxis,
+    /** Calls an operation of the owner. */
+    async manage(method, path, body) {
+      const headers = { authorization: `Bearer ${session}`, "content-type": "application/json" };
+      const found = await fetch(new URL(path, base), { method, headers, body: JSON.stringify(body) });
+      if (!found.ok) throw new Error(`${found.status}: ${await found.text()}`);
+      return found.json();
+    },
     async stop() {
       server.kill();
       await once(server, "exit");

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
@@ -67,7 +67,8 @@ suite("a real installation", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set
     const token = await (await answer(path, alone)).text();
     await verifyToken(token, { ...expected, audience: "https://app.example", challenge: "c-1" });
     await assert.rejects(verifyToken(token, { ...expected, audience: "https://other.example", challenge: "c-1" }));
-    await assert.rejects(verifyToken(token, { ...expected, challenge: "c-2" }), /another challenge/);
+    await assert.rejects(verifyToken(token, { ...expected, audience: "https://app.example", challenge: "c-2" }), /another challenge/);
+    await assert.rejects(verifyToken(token, { ...expected, challenge: "c-1" }), /for another audience/);
     await assert.rejects(verifyToken(jwt, { ...expected, account: failing }), /of 0x/);
     await assert.rejects(verifyToken(`${jwt.slice(0, -8)}AAAAAAAA`, expected));
     const [rotated] = JSON.parse(await pyxis("score-key", "rotate", "es256", "--json"));
@@ -75,19 +76,21 @@ suite("a real installation", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set
     assert.equal((await verifyToken(jwt, expected)).passing_score, true, "the earlier key is still published");
   });
 
-  test("the TypeScript example verifies both forms", async () => {
-    const env = { ...process.env, PYXIS_URL: base, PYXIS_API_KEY: key, PYXIS_SCORER_ID: `${scorer}` };
-    const { stdout } = await run(process.execPath, ["out/verify.js", failing], { cwd: HERE, env });
-    assert.match(stdout, /^signed for contracts: does not pass, until [0-9]+\nsigned as a token: [0-9.]+ of [0-9.]+\n$/);
-  });
-
   const rust = process.env.PX_TEST_EXAMPLE_VERIFY;
-  test("the Rust example verifies a token", { skip: rust ? false : "PX_TEST_EXAMPLE_VERIFY is not set" }, async () => {
+  const verifiers = { TypeScript: [process.execPath, "out/verify.js"], ...(rust && { Rust: [rust] }) };
+  const says = async ([program, ...first], ...args) => {
     const env = { PYXIS_URL: base, PYXIS_API_KEY: key, PYXIS_SCORER_ID: `${scorer}` };
-    const says = async (account) => (await run(rust, [account], { env })).stdout;
-    assert.match(await says(passing), /: passes, until [0-9]+\n$/);
-    assert.match(await says(failing), /: does not pass, until [0-9]+\n$/);
-  });
+    return (await run(program, [...first, ...args], { cwd: HERE, env })).stdout;
+  };
+
+  for (const [name, verifier] of Object.entries(verifiers)) {
+    test(`the ${name} example verifies both forms, also for a challenge and a contract`, async () => {
+      assert.match(await says(verifier, passing), /^signed for contracts: passes, until [0-9]+\nsigned as a token: [0-9.]+ of [0-9.]+\n$/);
+      assert.match(await says(verifier, failing), /^signed for contracts: does not pass, until [0-9]+\nsigned as a token: [0-9.]+ of [0-9.]+\n$/);
+      const bound = ["--challenge", "order 7", "--audience", "https://app.example", "--contract", `10:0x${"c0".repeat(20)}`];
+      assert.match(await says(verifier, passing, ...bound), /^signed for contracts: passes, .*\nsigned as a token: /);
+    });
+  }
 
   test("OpenZeppelin's tree loads the list, and its contract admits who is on it", async () => {
     const file = join(directory, "list.json");
@@ -112,6 +115,30 @@ suite("a real installation", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set
     for (const account of accounts.slice(0, 5)) {
       assert.equal(await gate.read("isListed", [account, tree.getProof([account])]), true);
       assert.equal(await gate.read("isListed", [passing, tree.getProof([account])]), false);
+    }
+  });
+
+  // The last test: nothing that was signed before it is good after it.
+  test("verifiers refuse what a withdrawn key signed, and accept what the next one signs", async () => {
+    const files = {};
+    for (const form of ["jwt", "eip712"]) {
+      files[form] = join(directory, `${form}.json`);
+      await writeFile(files[form], JSON.stringify(await score(passing, `signed=${form}`)));
+      for (const verifier of Object.values(verifiers)) await says(verifier, passing, "--signed", files[form]);
+    }
+    for (const scheme of ["es256", "eip712"]) {
+      // Not by command: a running server reads what that changed ten seconds later.
+      await installation.manage("POST", `/admin/score-keys/${scheme}/rotate`, { compromised: true });
+    }
+    for (const [name, verifier] of Object.entries(verifiers)) {
+      const reason = { jwt: /unknown key|no applicable key/, eip712: /unknown (key|signer)/ };
+      for (const [form, file] of Object.entries(files)) {
+        await assert.rejects(says(verifier, passing, "--signed", file), (error) => {
+          assert.match(error.stderr, reason[form], `${name}: ${form}`);
+          return true;
+        });
+      }
+      assert.match(await says(verifier, passing), /^signed for contracts: passes, .*\nsigned as a token: /, name);
     }
   });
 });

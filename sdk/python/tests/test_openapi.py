@@ -14,7 +14,7 @@ import pytest
 
 from pyxis.agent import plans
 from pyxis.agent.model import MethodOutcome, PendingApproval
-from pyxis.core import scoring, verification
+from pyxis.core import scoring, signed, verification
 from pyxis.core.decode import Wire, members
 from pyxis.core.endpoint import Endpoint
 from pyxis.model.verification import ProofKind
@@ -22,8 +22,8 @@ from pyxis.model.wallet import ModelName
 from tests.support.openapi import document, json_schema, operation, parameters, resolve, without_null
 
 ENDPOINTS = {
-    f"{endpoint.method} {endpoint.path}": endpoint
-    for module in (scoring, verification, plans)
+    f"{endpoint.method} {endpoint.path}{' signed' * ('signed' in endpoint.query)}": endpoint
+    for module in (scoring, signed, verification, plans)
     for endpoint in vars(module).values()
     if isinstance(endpoint, Endpoint)
 }
@@ -123,6 +123,9 @@ def test_bodies_have_the_members_of_the_document() -> None:
     schema = json_schema(sent)
     assert set(scoring.SCORES.body or ()) == set(schema["properties"]) == set(schema["required"])
     assert schema["properties"]["addresses"]["maxItems"] == scoring.BATCH
+    schema = json_schema(operation("POST", signed.SIGN_SCORE.path)["requestBody"])
+    assert set(signed.SIGN_SCORE.body or ()) == set(schema["properties"])
+    assert schema["required"] == ["challenge"]
     assert json_schema(operation("POST", scoring.ADD_STAMPS.path)["requestBody"])["type"] == "array"
 
 
@@ -138,7 +141,7 @@ def test_limits_and_choices_are_those_of_the_document() -> None:
 
 
 def test_every_operation_is_looked_at() -> None:
-    assert len(ENDPOINTS) == 15
+    assert len(ENDPOINTS) == 18
     assert get_origin(ModelName) is Literal
     assert len(document()["paths"]) > 50
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -37,6 +39,55 @@ def test_an_address_without_stamps_has_zero_and_no_expiry(client: Any, server: S
     score = client.score(server.scorer_id, UNKNOWN)
     assert (score.score, score.passing_score, score.stamps) == (Decimal(0), False, {})
     assert score.expiration_timestamp is None
+
+
+def claims(jwt: str) -> dict[str, Any]:
+    """What a token says, unverified."""
+    part = jwt.split(".")[1]
+    found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    return found
+
+
+def test_a_score_is_signed_as_a_token_which_answers_a_challenge_if_asked_so(client: Any, server: Server) -> None:
+    human = server.sample_addresses[0]
+    found = client.signed_score_jwt(server.scorer_id, human)
+    assert found.score == client.score(server.scorer_id, human)
+    keys = client.score_keys()
+    said = claims(found.jwt)
+    assert (said["iss"], said["sub"], said["scorer_id"], said["score"]) == (
+        keys.issuer,
+        human,
+        server.scorer_id,
+        "22.59800",
+    )
+    assert not {"nonce", "aud"} & said.keys()
+    assert any(key.scheme == "es256" and key.kid and key.signs_until is None for key in keys.keys)
+    bound = client.signed_score_jwt(server.scorer_id, human, challenge="order 7", audience="https://app.example.org")
+    assert [claims(bound.jwt)[name] for name in ("nonce", "aud")] == ["order 7", "https://app.example.org"]
+    with pytest.raises(pyxis.InvalidArgumentError, match="audience needs a challenge"):
+        client.signed_score_jwt(server.scorer_id, human, audience="https://app.example.org")
+    with pytest.raises(pyxis.UnprocessableError, match="challenge"):
+        client.signed_score_jwt(server.scorer_id, human, challenge="")
+
+
+def test_a_score_is_signed_as_typed_data_for_one_contract(client: Any, server: Server) -> None:
+    human = server.sample_addresses[0]
+    contract = "0x" + "c0" * 20
+    found = client.signed_score_eip712(
+        server.scorer_id, human, chain_id=10, verifying_contract=contract, challenge="round-2"
+    )
+    assert found.score.score == Decimal("22.598")
+    assert found.typed_data["domain"]["chainId"] == 10
+    assert found.typed_data["domain"]["verifyingContract"].lower() == contract
+    message = found.typed_data["message"]
+    assert (message["score"], message["passing"], message["challenge"]) == ("2259800", True, "round-2")
+    assert found.signer in {key.address for key in client.score_keys().keys}
+    assert len(bytes.fromhex(found.signature.removeprefix("0x"))) == 65
+    assert "chainId" not in client.signed_score_eip712(server.scorer_id, human).typed_data["domain"]
+    with pytest.raises(pyxis.UnprocessableError, match="chain_id"):
+        client.signed_score_eip712(server.scorer_id, human, verifying_contract=contract)
+    with pytest.raises(pyxis.NotFoundError):
+        client.signed_score_eip712(999, human)
 
 
 def test_more_addresses_than_a_request_takes_are_split_and_keep_their_order(client: Any, server: Server) -> None:

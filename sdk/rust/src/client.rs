@@ -25,7 +25,7 @@ pub const UNIVERSAL_ACTION: &str = "123456789";
 
 /// Scores, Stamps and checks. It has a connection pool; share it by reference or in an `Arc`.
 pub struct Client {
-    exchange: Exchange,
+    pub(crate) exchange: Exchange,
 }
 
 impl Client {

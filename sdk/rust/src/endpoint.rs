@@ -29,7 +29,15 @@ const fn read(method: &'static str, path: &'static str, query: &'static [&'stati
     Endpoint { method, path, query, headers: &[], repeat: READ }
 }
 
-pub(crate) static SCORE: Endpoint = read("GET", "/v2/stamps/{scorer_id}/score/{address}", &["explain"]);
+const SCORE_PATH: &str = "/v2/stamps/{scorer_id}/score/{address}";
+const SIGNED: &[&str] = &["signed", "chain_id", "verifying_contract"];
+
+pub(crate) static SCORE: Endpoint = read("GET", SCORE_PATH, &["explain"]);
+pub(crate) static SIGNED_SCORE: Endpoint = read("GET", SCORE_PATH, SIGNED);
+// Signing changes nothing, so it may be repeated.
+pub(crate) static SIGN_SCORE: Endpoint = read("POST", SCORE_PATH, SIGNED);
+pub(crate) static SCORE_KEYS: Endpoint = read("GET", "/.well-known/pyxis-score-keys", &[]);
+pub(crate) static TOKEN_KEYS: Endpoint = read("GET", "/.well-known/jwks.json", &[]);
 pub(crate) static SCORES: Endpoint = read("POST", "/v2/stamps/{scorer_id}/scores", &["strict"]);
 pub(crate) static HISTORY: Endpoint =
     read("GET", "/v2/stamps/{scorer_id}/score/{address}/history", &["created_at"]);
@@ -70,8 +78,12 @@ pub(crate) static FORWARD: Endpoint = Endpoint {
 };
 
 /// Every operation.
-pub static ALL: [&Endpoint; 15] = [
+pub static ALL: [&Endpoint; 19] = [
     &SCORE,
+    &SIGNED_SCORE,
+    &SIGN_SCORE,
+    &SCORE_KEYS,
+    &TOKEN_KEYS,
     &SCORES,
     &HISTORY,
     &STAMPS,

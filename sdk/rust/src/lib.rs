@@ -16,6 +16,7 @@ mod problem;
 mod repeat;
 mod retry;
 mod secret;
+mod signed;
 mod stamps;
 mod transport;
 
@@ -25,4 +26,5 @@ pub use model::day_or_time::DayOrTime;
 pub use options::Options;
 pub use pace::{Pace, SystemPace};
 pub use retry::RetryPolicy;
+pub use signed::{Eip712Request, JwtRequest};
 pub use stamps::Stamps;

@@ -3,6 +3,7 @@
 pub mod catalogue;
 pub(crate) mod day_or_time;
 pub mod score;
+pub mod signed;
 pub mod stamp;
 pub mod verification;
 pub mod wallet;

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use pyxis_client::agent::{KeptResponse, PendingApproval, Services, Transaction};
-use pyxis_client::contract::{ALL, ModelScoreResponse};
+use pyxis_client::contract::{ALL, ModelScoreResponse, SignedRecord};
 use pyxis_client::model::catalogue::Platform;
 use pyxis_client::model::score::{FailedScore, Score, Scores};
+use pyxis_client::model::signed::{ScoreKeys, TokenKeys};
 use pyxis_client::model::stamp::{RemovedStamps, StampOutcomes, StampPage};
 use pyxis_client::model::verification::{CleanHands, ProofKind, Verification};
 use pyxis_client::model::wallet::Model;
@@ -166,6 +167,10 @@ fn every_response_is_read_with_the_types_of_the_document() {
     let document = Document::read();
     let ok = |path| document.schema("GET", path, "200");
     document.agrees::<Score>(ok("/v2/stamps/{scorer_id}/score/{address}"));
+    document.agrees::<SignedRecord>(ok("/v2/stamps/{scorer_id}/score/{address}"));
+    document.agrees::<SignedRecord>(document.schema("POST", "/v2/stamps/{scorer_id}/score/{address}", "200"));
+    document.agrees::<ScoreKeys>(ok("/.well-known/pyxis-score-keys"));
+    document.agrees::<TokenKeys>(ok("/.well-known/jwks.json"));
     document.agrees::<Scores>(ok("/v2/stamps/{scorer_id}/score/{address}/history"));
     document.agrees::<Scores>(document.schema("POST", "/v2/stamps/{scorer_id}/scores", "200"));
     document.agrees::<FailedScore>(&json!({ "$ref": "#/components/schemas/FailedScore" }));

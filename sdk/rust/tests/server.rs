@@ -9,11 +9,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{Timestamp, ToSpan, civil::date};
 use pyxis_client::agent::{Agent, Forward, Forwarded, PendingApproval};
 use pyxis_client::model::verification::ProofKind;
 use pyxis_client::model::wallet::Model;
-use pyxis_client::{ApiErrorKind, Client, Error, UNIVERSAL_ACTION};
+use pyxis_client::{ApiErrorKind, Client, Eip712Request, Error, JwtRequest, UNIVERSAL_ACTION};
 use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -132,6 +134,8 @@ async fn a_client_reads_scores_stamps_and_checks_of_a_server() {
     let server = Server::start();
     let client = server.client();
     scores(&server, &client).await;
+    tokens(&client).await;
+    typed_data(&client).await;
     batches(&client).await;
     history(&server, &client).await;
     stamps(&client).await;
@@ -152,6 +156,54 @@ async fn scores(server: &Server, client: &Client) {
     let unknown = client.model_score(UNKNOWN, Model::Nft).await.unwrap();
     assert_eq!((unknown.model, unknown.score), (Model::Nft, None));
     assert_eq!(format!("{client:?}"), format!("Client({:?})", server.base_url));
+}
+
+/// What a token says, unverified.
+fn claims(jwt: &str) -> Value {
+    let part = jwt.split('.').nth(1).unwrap();
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
+}
+
+async fn tokens(client: &Client) {
+    let plain = client.signed_score_jwt(1, PROVED, JwtRequest::default()).await.unwrap();
+    assert_eq!(plain.score, client.score(1, PROVED).await.unwrap());
+    let keys = client.score_keys().await.unwrap();
+    let said = claims(&plain.jwt);
+    assert_eq!((&said["iss"], &said["sub"]), (&json!(keys.issuer), &json!(PROVED)));
+    assert_eq!((&said["scorer_id"], &said["score"]), (&json!(1), &json!("22.59800")));
+    assert!(said["nonce"].is_null() && said["aud"].is_null());
+    let kid = keys.keys.iter().find_map(|key| key.kid.as_deref()).unwrap();
+    assert!(client.token_keys().await.unwrap().keys.iter().any(|key| key["kid"] == kid));
+    let request = JwtRequest::default().challenge("order 7").audience("https://app.example.org");
+    let bound = claims(&client.signed_score_jwt(1, PROVED, request).await.unwrap().jwt);
+    assert_eq!((&bound["nonce"], &bound["aud"]), (&json!("order 7"), &json!("https://app.example.org")));
+    let nobodys = JwtRequest::default().audience("https://app.example.org");
+    let error = client.signed_score_jwt(1, PROVED, nobodys).await.unwrap_err();
+    assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");
+    let empty = JwtRequest::default().challenge("");
+    let error = client.signed_score_jwt(1, PROVED, empty).await.unwrap_err();
+    assert_eq!(kind(&error), ApiErrorKind::Unprocessable);
+}
+
+async fn typed_data(client: &Client) {
+    let contract = "0xc0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0";
+    let request = Eip712Request::default().contract(10, contract).challenge("round-2");
+    let found = client.signed_score_eip712(1, PROVED, request).await.unwrap();
+    let domain = &found.typed_data["domain"];
+    assert_eq!(domain["chainId"], 10);
+    assert!(domain["verifyingContract"].as_str().unwrap().eq_ignore_ascii_case(contract));
+    let message = &found.message;
+    assert_eq!((message.scorer, message.score, message.threshold), (1, 2_259_800, 2_000_000));
+    assert_eq!((message.passing, &*message.challenge), (true, "round-2"));
+    assert!(message.account.eq_ignore_ascii_case(PROVED) && message.expires_at > message.issued_at);
+    assert_eq!(found.signature.len(), 132);
+    let keys = client.score_keys().await.unwrap().keys;
+    assert!(keys.iter().any(|key| key.address.as_deref() == Some(&*found.signer)));
+    let unbound = client.signed_score_eip712(1, PROVED, Eip712Request::default()).await.unwrap();
+    assert!(unbound.typed_data["domain"]["chainId"].is_null() && unbound.message.challenge.is_empty());
+    let wrong = Eip712Request::default().contract(10, "0x12");
+    let error = client.signed_score_eip712(1, PROVED, wrong).await.unwrap_err();
+    assert_eq!(kind(&error), ApiErrorKind::Unprocessable);
 }
 
 async fn batches(client: &Client) {

@@ -1,6 +1,23 @@
 // Generated from the server's OpenAPI document by `npm run generate`. Types only; do not edit.
 
 export interface paths {
+    "/.well-known/pyxis-score-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the public keys that sign scores, with the times at which they do */
+        get: operations["getScoreKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/approvals/{txn_id}": {
         parameters: {
             query?: never;
@@ -221,7 +238,11 @@ export interface paths {
          */
         get: operations["getScore"];
         put?: never;
-        post?: never;
+        /**
+         * Read the latest score of an address, signed in answer to a challenge
+         * @description As `GET` with `signed`, but made for one verifier at this moment: it holds the challenge, so an earlier answer does not pass for it. Counts as one request.
+         */
+        post: operations["signScore"];
         delete?: never;
         options?: never;
         head?: never;
@@ -304,7 +325,7 @@ export interface components {
          * @example 35.76600
          */
         Amount: string;
-        /** @description Announcement of a request to a room or to people, without saying which. */
+        /** @description Announcement of a request or a task to a room or to people, without saying which. */
         Announcement: {
             /** @description Time of the announcement. */
             at: components["schemas"]["Time"];
@@ -627,6 +648,23 @@ export interface components {
             /** @description With `passkey_required`: the page of the ceremony. With `reauthorization_required`: where to connect the account. */
             url?: components["schemas"]["Uri"];
         };
+        PublishedScoreKey: {
+            /** @description Signer of typed data. */
+            address?: string;
+            /** @description `kid` of tokens. */
+            kid?: string;
+            scheme: components["schemas"]["ScoreKeySchemeName"];
+            signs_from: components["schemas"]["Time"];
+            signs_until: components["schemas"]["Time"] | null;
+            trusted_until: components["schemas"]["Time"] | null;
+        };
+        PublishedScoreKeys: {
+            domain: components["schemas"]["ScoreDomain"];
+            /** @description `iss` of tokens. */
+            issuer: string;
+            /** @description Newest first within each scheme. */
+            keys: components["schemas"]["PublishedScoreKey"][];
+        };
         RemovedStamps: {
             removed: number;
         };
@@ -672,6 +710,11 @@ export interface components {
             /** @description With `signed=eip712`: domain, types and message, as wallets and libraries take them. */
             typed_data?: components["schemas"]["AnyObject"];
         };
+        /** @description Domain of typed data. Chain and contract are added where a request names them. */
+        ScoreDomain: {
+            name: string;
+            version: string;
+        };
         ScoreEntries: {
             items: components["schemas"]["ScoreEntry"][];
         };
@@ -689,6 +732,8 @@ export interface components {
             threshold: components["schemas"]["Amount"];
             valid_until: components["schemas"]["Time"] | null;
         };
+        /** @enum {string} */
+        ScoreKeySchemeName: "es256" | "eip712";
         Scores: {
             items: components["schemas"]["Score"][];
         };
@@ -714,6 +759,13 @@ export interface components {
             /** @description Name of the agent that the key belongs to. */
             agent: string;
             services: components["schemas"]["Service"][];
+        };
+        /** @description Body of a request for a score that answers a challenge. */
+        SignedScoreRequest: {
+            /** @description Recipient of a token (`aud`): 1 to 256 bytes of printable ASCII. */
+            audience?: string;
+            /** @description Text that the verifier made up for this request: 1 to 256 bytes of printable ASCII. It is the token's `nonce`, or `challenge` of the typed data. */
+            challenge: string;
         };
         SingleScore: {
             /** Format: double */
@@ -822,6 +874,26 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getScoreKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublishedScoreKeys"];
+                };
+            };
+        };
+    };
     pollApproval: {
         parameters: {
             query?: {
@@ -1399,6 +1471,50 @@ export interface operations {
                      *       "threshold": "20.00000"
                      *     }
                      */
+                    "application/json": components["schemas"]["Score"];
+                };
+            };
+        };
+    };
+    signScore: {
+        parameters: {
+            query?: {
+                /** @description With `signed=eip712` or `eas`: the chain of the contract that will verify the signature. */
+                chain_id?: number;
+                /** @description Sign the score: as a token (`jwt`), as typed data for EVM contracts (`eip712`), or as an attestation of EAS (`eas`). */
+                signed?: "jwt" | "eip712" | "eas";
+                /** @description With `chain_id`: the contract that will verify the signature. No other contract accepts it. */
+                verifying_contract?: string;
+            };
+            header?: never;
+            path: {
+                /** @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1 */
+                address: string;
+                /**
+                 * @description The scorer's number.
+                 * @example 1
+                 */
+                scorer_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "challenge": "b3f1c2"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SignedScoreRequest"];
+            };
+        };
+        responses: {
+            /** @description The score record with its signature. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/json": components["schemas"]["Score"];
                 };
             };

@@ -2,7 +2,9 @@ import { ResponseError } from "./errors.js";
 import { repeatRead, repeatRefused } from "./retry.js";
 import { type Answer, fillPath, type PathValues, type Query, queryString, type Template } from "./routes.js";
 import { type CallOptions, type ClientOptions, Transport } from "./transport.js";
-import type { FailedScore, ModelScore, Platform, Score, ScoreEntry, StampItem, StampOutcome, StampPage } from "./types.js";
+import type {
+  FailedScore, ModelScore, Platform, Score, ScoreEntry, ScoreKeys, StampItem, StampOutcome, StampPage, TokenScore, TypedScore,
+} from "./types.js";
 
 /** Addresses in one request for scores, by the API's limit. */
 const BATCH_MAX = 1000;
@@ -25,6 +27,25 @@ export interface ExplainOptions extends CallOptions {
   explain?: boolean;
 }
 
+/** Options of a signed score. */
+export interface SignedOptions extends CallOptions {
+  /** Text that the verifier made up, 1 to 256 printable ASCII characters. The score is then signed now, for this text. */
+  challenge?: string | undefined;
+}
+
+/** Options of a score that is signed as a token. */
+export interface TokenOptions extends SignedOptions {
+  /** Recipient of the token (`aud`). The server takes it with a challenge only. */
+  audience?: string | undefined;
+}
+
+/** Options of a score that is signed as typed data. A contract accepts only its own chain and address. */
+export interface TypedOptions extends SignedOptions {
+  chainId?: number | undefined;
+  /** Address of the contract, with `chainId`. */
+  verifyingContract?: string | undefined;
+}
+
 /** Reads scores and Stamps of addresses, and stores Stamps with a key that may write. */
 export class Pyxis {
   readonly #transport: Transport;
@@ -37,6 +58,38 @@ export class Pyxis {
   score(scorerId: ScorerId, address: string, { explain, signal }: ExplainOptions = {}): Promise<Score> {
     const values = { scorer_id: scorerId, address };
     return this.#get("/v2/stamps/{scorer_id}/score/{address}", values, { explain }, signal);
+  }
+
+  /**
+   * Latest score of an address, signed for others: as a token (`jwt`) for programs, or as typed data (`eip712`) for
+   * contracts.
+   */
+  signedScore(scorerId: ScorerId, address: string, form: "jwt", options?: TokenOptions): Promise<TokenScore>;
+  signedScore(scorerId: ScorerId, address: string, form: "eip712", options?: TypedOptions): Promise<TypedScore>;
+  async signedScore(
+    scorerId: ScorerId,
+    address: string,
+    form: "jwt" | "eip712",
+    options: TokenOptions & TypedOptions = {},
+  ): Promise<TokenScore | TypedScore> {
+    const { challenge, audience, chainId, verifyingContract, signal } = options;
+    if (audience !== undefined && challenge === undefined) {
+      throw new TypeError("audience needs a challenge: only a score that answers one names its recipient");
+    }
+    const query = queryString({ signed: form, chain_id: chainId, verifying_contract: verifyingContract });
+    const path = fillPath("/v2/stamps/{scorer_id}/score/{address}", { scorer_id: scorerId, address }) + query;
+    const body = challenge === undefined ? undefined : JSON.stringify({ challenge, audience });
+    const asked = body === undefined ? { method: "GET" } : { method: "POST", headers: JSON_BODY, body };
+    // Signing changes nothing, so it is a read in either way.
+    const record = await this.#transport.json<TokenScore | TypedScore>({ ...asked, path, repeatable: repeatRead, signal });
+    const isSigned = form === "jwt" ? "jwt" in record : "signature" in record && "typed_data" in record;
+    if (!isSigned) throw new TypeError("the response is not signed: check that url is the address of Pyxis");
+    return record;
+  }
+
+  /** Public keys that sign scores, with the issuer of tokens. They may be kept for five minutes. */
+  scoreKeys({ signal }: CallOptions = {}): Promise<ScoreKeys> {
+    return this.#get("/.well-known/pyxis-score-keys", {}, {}, signal);
   }
 
   /** Scores of any number of addresses, in their order. 1,000 of them take one request. One bad address refuses all. */

@@ -4,6 +4,39 @@ type Schemas = components["schemas"];
 
 /** Score of an address in a scorer. `score` and `threshold` are decimal numbers as text, with five decimals. */
 export type Score = Schemas["Score"];
+/** Score with a token (JWT, ES256) that others verify without asking the server. */
+export type TokenScore = Score & { jwt: string };
+/** Score with a signature over typed data (EIP-712), for EVM contracts. */
+export type TypedScore = Omit<Score, "typed_data"> & { signature: Hex; signer: Hex; typed_data: ScoreTypedData };
+/** Bytes as `0x` and hex digits: an address, a signature. */
+export type Hex = `0x${string}`;
+
+/** Typed data of a score, as wallets and libraries take them. */
+export interface ScoreTypedData {
+  types: Record<string, { name: string; type: string }[]>;
+  primaryType: "Score";
+  /** The verifier's own chain and contract. A verifier fills them in itself, and takes nothing from here. */
+  domain: { name: string; version: string; chainId?: number; verifyingContract?: Hex };
+  message: ScoreMessage;
+}
+
+/** Members that are signed. `score` and `threshold` have five decimals: `"2259800"` is 22.598. */
+export interface ScoreMessage {
+  scorer: string;
+  account: Hex;
+  score: string;
+  threshold: string;
+  passing: boolean;
+  /** Unix seconds, as the other times. */
+  computedAt: number;
+  issuedAt: number;
+  expiresAt: number;
+  /** Empty unless the request had one. */
+  challenge: string;
+}
+
+/** Public keys that sign scores, with the issuer of the tokens. */
+export type ScoreKeys = Schemas["PublishedScoreKeys"];
 /** Entry of a batch that has no score. Its `error` is an object; that of a score is null or a text. */
 export type FailedScore = Schemas["FailedScore"];
 /** Item of a batch. */

@@ -33,6 +33,44 @@ suite("Scores", () => {
     assert.equal((await pyxis.score("1", human, { explain: true })).explain.margin, "2.59800");
   });
 
+  test("has a score as a token, which answers a challenge for its audience if it is asked so", async () => {
+    const claims = ({ jwt }) => JSON.parse(Buffer.from(jwt.split(".")[1], "base64url"));
+    const plain = await pyxis.signedScore(1, human, "jwt");
+    assert.deepEqual([plain.score, plain.passing_score, plain.address], ["22.59800", true, human]);
+    const { issuer, keys } = await pyxis.scoreKeys();
+    const said = claims(plain);
+    assert.deepEqual([said.iss, said.sub, said.scorer_id, said.nonce, said.aud], [issuer, human, 1, undefined, undefined]);
+    const { kid } = JSON.parse(Buffer.from(plain.jwt.split(".")[0], "base64url"));
+    assert.ok(keys.some((key) => key.scheme === "es256" && key.kid === kid));
+    const options = { challenge: "order 7", audience: "https://app.example.com" };
+    const bound = claims(await pyxis.signedScore("1", human, "jwt", options));
+    assert.deepEqual([bound.nonce, bound.aud], ["order 7", "https://app.example.com"]);
+    await assert.rejects(pyxis.signedScore(1, human, "jwt", { audience: "https://app.example.com" }), /audience needs a challenge/);
+  });
+
+  test("has a score as typed data for one contract", async () => {
+    const contract = `0x${"c0".repeat(20)}`;
+    const found = await pyxis.signedScore(1, human, "eip712", { chainId: 10, verifyingContract: contract, challenge: "round-2" });
+    const { domain, message, primaryType, types } = found.typed_data;
+    assert.deepEqual([domain.chainId, domain.verifyingContract.toLowerCase(), primaryType], [10, contract, "Score"]);
+    assert.deepEqual([message.account.toLowerCase(), message.score, message.challenge], [human, "2259800", "round-2"]);
+    assert.equal(types.Score.length, Object.keys(message).length);
+    assert.match(found.signature, /^0x[0-9a-f]{130}$/);
+    const { keys } = await pyxis.scoreKeys();
+    assert.ok(keys.some(({ address }) => address === found.signer));
+    const unbound = await pyxis.signedScore(1, human, "eip712");
+    assert.deepEqual([unbound.typed_data.domain.chainId, unbound.typed_data.message.challenge], [undefined, ""]);
+    const refused = [
+      [() => pyxis.signedScore(1, human, "eip712", { verifyingContract: contract }), 422],
+      [() => pyxis.signedScore(1, human, "jwt", { chainId: 10 }), 422],
+      [() => pyxis.signedScore(1, human, "jwt", { challenge: "" }), 422],
+      [() => pyxis.signedScore(77, human, "jwt"), 404],
+    ];
+    for (const [call, status] of refused) {
+      await assert.rejects(call, (error) => error instanceof ResponseError && error.status === status);
+    }
+  });
+
   test("reads any number of addresses in their order, in requests of the size that fits", async () => {
     const addresses = [human, NOBODY, ...others];
     const scores = [];

@@ -34,6 +34,7 @@ from pyxis.errors import (
 )
 from pyxis.model.catalogue import CatalogueStamp, Platform, PlatformGroup
 from pyxis.model.score import ExplainedStamp, FailedScore, FailedScoreReason, Score, ScoreExplanation, StampScore
+from pyxis.model.signed import Eip712Score, JwtScore, ScoreKey, ScoreKeys
 from pyxis.model.stamp import PlatformHead, Stamp, StampMetadata, StampOutcome, StampPage, StampRejection
 from pyxis.model.verification import UNIVERSAL_ACTION, CleanHands, ProofKind, Verification
 from pyxis.model.wallet import ModelName, ModelScore
@@ -52,12 +53,14 @@ __all__ = [
     "CatalogueStamp",
     "CleanHands",
     "ConflictError",
+    "Eip712Score",
     "ExplainedStamp",
     "FailedScore",
     "FailedScoreReason",
     "InvalidArgumentError",
     "InvalidEntry",
     "InvalidResponseError",
+    "JwtScore",
     "ModelName",
     "ModelScore",
     "NotCompletedError",
@@ -76,6 +79,8 @@ __all__ = [
     "RetryPolicy",
     "Score",
     "ScoreExplanation",
+    "ScoreKey",
+    "ScoreKeys",
     "ServerError",
     "Stamp",
     "StampMetadata",

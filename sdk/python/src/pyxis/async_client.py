@@ -9,7 +9,7 @@ from types import TracebackType
 
 import httpx
 
-from pyxis.core import scoring, verification
+from pyxis.core import scoring, signed, verification
 from pyxis.core.async_driver import AsyncDriver
 from pyxis.core.base_url import BaseUrl
 from pyxis.core.exchange import Exchange
@@ -18,6 +18,7 @@ from pyxis.core.secret import Secret
 from pyxis.core.transport import Connection
 from pyxis.model.catalogue import Platform
 from pyxis.model.score import FailedScore, Score
+from pyxis.model.signed import Eip712Score, JwtScore, ScoreKeys
 from pyxis.model.stamp import Stamp, StampOutcome, StampPage
 from pyxis.model.verification import CleanHands, ProofKind, Verification
 from pyxis.model.wallet import ModelName, ModelScore
@@ -51,6 +52,36 @@ class AsyncPyxis:
     async def score(self, scorer_id: int, address: str, *, explain: bool = False) -> Score:
         """Read the latest score of an address."""
         return await self._driver.run(scoring.score(self._exchange, scorer_id, address, explain))
+
+    async def signed_score_jwt(
+        self, scorer_id: int, address: str, *, challenge: str | None = None, audience: str | None = None
+    ) -> JwtScore:
+        """Read the latest score of an address as a token that others verify.
+
+        With `challenge`, it is signed now for that text, and `audience` names its recipient.
+        """
+        plan = signed.jwt(self._exchange, scorer_id, address, challenge, audience)
+        return await self._driver.run(plan)
+
+    async def signed_score_eip712(
+        self,
+        scorer_id: int,
+        address: str,
+        *,
+        chain_id: int | None = None,
+        verifying_contract: str | None = None,
+        challenge: str | None = None,
+    ) -> Eip712Score:
+        """Read the latest score of an address as typed data with its signature, for EVM contracts.
+
+        A contract accepts only its own chain and address. With `challenge`, it is signed now for that text.
+        """
+        plan = signed.eip712(self._exchange, scorer_id, address, chain_id, verifying_contract, challenge)
+        return await self._driver.run(plan)
+
+    async def score_keys(self) -> ScoreKeys:
+        """Read the public keys that sign scores. They may be kept for five minutes."""
+        return await self._driver.run(signed.keys(self._exchange))
 
     async def scores(self, scorer_id: int, addresses: Iterable[str]) -> list[Score]:
         """Read the scores of any number of addresses, in their order. Each 1,000 count as one request.

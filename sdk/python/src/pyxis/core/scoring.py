@@ -34,7 +34,7 @@ PAGE = 1000
 
 def score(exchange: Exchange, scorer_id: int, address: str, explain: bool) -> Plan[Score]:
     """The latest score of an address."""
-    path: dict[str, str | int] = {"scorer_id": _scorer(scorer_id), "address": address}
+    path: dict[str, str | int] = {"scorer_id": check_scorer(scorer_id), "address": address}
     result: Score = yield from exchange.call(SCORE, SCORE.request(path, {"explain": explain or None}))
     return result
 
@@ -42,7 +42,7 @@ def score(exchange: Exchange, scorer_id: int, address: str, explain: bool) -> Pl
 def scores(exchange: Exchange, scorer_id: int, addresses: Iterable[str]) -> Plan[list[Score]]:
     """The scores of any number of addresses, in requests of at most `BATCH`."""
     wanted = _texts(addresses)
-    path = {"scorer_id": _scorer(scorer_id)}
+    path = {"scorer_id": check_scorer(scorer_id)}
     found: list[Score] = []
     for start in range(0, len(wanted), BATCH):
         part = wanted[start : start + BATCH]
@@ -60,7 +60,7 @@ def scores(exchange: Exchange, scorer_id: int, addresses: Iterable[str]) -> Plan
 def score_entries(exchange: Exchange, scorer_id: int, addresses: Iterable[str]) -> Plan[list[Score | FailedScore]]:
     """The same, with an entry that is not an address as a `FailedScore` in its place."""
     wanted = _texts(addresses)
-    path = {"scorer_id": _scorer(scorer_id)}
+    path = {"scorer_id": check_scorer(scorer_id)}
     found: list[Score | FailedScore] = []
     for start in range(0, len(wanted), BATCH):
         part = wanted[start : start + BATCH]
@@ -91,7 +91,7 @@ def _check_length(found: int, wanted: int) -> None:
 
 def history(exchange: Exchange, scorer_id: int, address: str, before: date | datetime) -> Plan[Score | None]:
     """The latest score that was answered before a time."""
-    path: dict[str, str | int] = {"scorer_id": _scorer(scorer_id), "address": address}
+    path: dict[str, str | int] = {"scorer_id": check_scorer(scorer_id), "address": address}
     request = HISTORY.request(path, {"created_at": _moment(before)})
     result: Scores = yield from exchange.call(HISTORY, request)
     return result.items[0] if result.items else None
@@ -143,7 +143,8 @@ def model_score(exchange: Exchange, address: str, model: str) -> Plan[ModelScore
     return ModelScore(result.address, model, None if single.score < 0 else single.score)
 
 
-def _scorer(scorer_id: int) -> int:
+def check_scorer(scorer_id: int) -> int:
+    """The number of a scorer, if it is one."""
     if isinstance(scorer_id, bool) or not isinstance(scorer_id, int) or scorer_id < 1:
         raise InvalidArgumentError(f"scorer_id must be a whole number from 1, not {scorer_id!r}")
     return scorer_id
