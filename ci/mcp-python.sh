@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # ci/mcp-python.sh: the official Python client of the Model Context Protocol against a running server, in the newest
-# protocol version and in an older one. The client comes from PyPI into a folder that is removed afterwards.
+# protocol version and in an older one, and the programs that `pyxis connect` prints. The clients come from PyPI into
+# environments that are made on first use next to the target directory.
 # PX_TEST_PYXIS names the built program; without it, it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-MCP=2.3.0
+CLIENT=(mcp==2.3.0)
+# LangChain's adapters need an earlier version of that client.
+PROGRAMS=(langchain-mcp-adapters==0.3.2 openai-agents==0.24.0)
 
 # skip REASON: a developer's machine may lack a tool; the gate may not.
 skip() {
@@ -26,9 +29,20 @@ leave() {
 trap leave EXIT
 
 command -v python3 >/dev/null || skip "Python is missing (apt-get install python3 python3-venv)"
-python3 -m venv "$directory/venv" >"$directory/pip.log" 2>&1 || skip "Python makes no venv (apt-get install python3-venv)"
-"$directory/venv/bin/pip" install --quiet --disable-pip-version-check "mcp==$MCP" \
-    >>"$directory/pip.log" 2>&1 || skip "pip cannot install mcp $MCP"
+# python_with PACKAGE...: sets `python` to that of an environment with these packages.
+python_with() {
+    local name environment
+    name=$(printf '%s\n' "$@" | sha256sum | cut -c1-12)
+    environment=$(realpath -m "${CARGO_TARGET_DIR:-target}")/mcp-python-$name
+    python=$environment/bin/python
+    if [[ -f $environment/ready ]]; then return; fi
+    rm -rf "$environment"
+    python3 -m venv "$environment" >"$directory/pip.log" 2>&1 ||
+        skip "Python makes no venv (apt-get install python3-venv)"
+    "$environment/bin/pip" install --quiet --disable-pip-version-check "$@" >>"$directory/pip.log" 2>&1 ||
+        skip "pip cannot install $*"
+    touch "$environment/ready"
+}
 
 program=${PX_TEST_PYXIS:-}
 if [[ -z $program ]]; then
@@ -52,4 +66,8 @@ for _ in $(seq 300); do
     kill -0 "$server" || { cat "$directory/server.log" >&2; exit 1; }
     sleep 0.1
 done
-"$directory/venv/bin/python" ci/mcp/client.py "$PX_BASE_URL" "$(field agent_key)" "$(field owner_session_token)"
+arguments=("$PX_BASE_URL" "$(field agent_key)" "$(field owner_session_token)" "$program")
+python_with "${CLIENT[@]}"
+"$python" ci/mcp/client.py "${arguments[@]}"
+python_with "${PROGRAMS[@]}"
+"$python" ci/mcp/programs.py "${arguments[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ci/packaging.sh: the packages of packaging/ as people use them. Renders the recipes for Kubernetes. Checks them, those for
-# Compose and the bill of materials by their schemas, and starts the services of the cluster for Compose. Makes the files
+# Compose and the bill of materials by their schemas, and starts the services of those for Compose. Makes the files
 # of a release of the built program, and installs, runs and removes the Debian package on a copy of this machine that has
 # its own systemd and leaves no trace. (`image::` tests the image.)
 #
@@ -52,12 +52,29 @@ PX_DEB_FLAGS=--fast packaging/release.sh "$VERSION" "$work/pyxis" "$work/release
 (cd "$work/release" && sha256sum --check --quiet SHA256SUMS)
 cp ci/packaging/inside.sh "$work/inside.sh"
 cp "$work"/release/*.deb "$work/pyxis.deb"
-echo "packaging: a release has $(wc -l <"$work/release/SHA256SUMS") files"
+case $(uname -m) in
+    aarch64) debian=arm64 ;;
+    *) debian=amd64 ;;
+esac
+found=$(cd "$work/release" && printf '%s\n' * | LC_ALL=C sort)
+wanted=$(printf '%s\n' SHA256SUMS "pyxis-$VERSION-$(uname -m)-image.tar.gz" "pyxis-$VERSION-$(uname -m)-linux.tar.gz" \
+    "pyxis-$VERSION-$(uname -m).cdx.json" "pyxis_${VERSION}_$debian.deb" | LC_ALL=C sort)
+summed=$(sed 's/^[0-9a-f]*  //' "$work/release/SHA256SUMS" | LC_ALL=C sort)
+if [[ $found != "$wanted" || $summed != "$(grep -v '^SHA256SUMS$' <<<"$wanted")" ]]; then
+    printf 'packaging: a release has\n%s\nwith sums of\n%s\ninstead of\n%s\n' "$found" "$summed" "$wanted" >&2
+    exit 1
+fi
+echo "packaging: a release has $(wc -l <"$work/release/SHA256SUMS") files and their sums"
 
 echo "== cluster of Compose"
 mkdir "$work/compose"
 timeout 300 unshare --mount --pid --fork --kill-child --net \
     ci/packaging/compose.sh "$work/pyxis" "$environment/bin/python" "$work/compose"
+
+echo "== single node and agent of Compose"
+mkdir "$work/single"
+timeout 300 unshare --mount --pid --fork --kill-child --net \
+    ci/packaging/single.sh "$work/pyxis" "$environment/bin/python" "$work/single"
 
 echo "== Debian package"
 status=0

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # ci/sdk-typescript.sh: the packages of TypeScript and React. Generated types, types, tests against a server, archives,
-# and the installed package in Node 18, Deno, Bun, workerd and Chromium.
+# the installed package in Node 18, Deno, Bun, workerd and Chromium, and examples/nextjs, built and run.
 #
-# PX_TEST_PYXIS names the built program; without it, it is built. PX_TEST_NEXTJS=1 also builds and runs
-# examples/nextjs, which takes 370 MB and another minute.
+# PX_TEST_PYXIS names the built program; without it, it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -52,6 +51,8 @@ for folder in sdk/typescript sdk/react; do
 done
 
 install sdk/runtimes
-if [[ -n ${PX_TEST_NEXTJS:-} ]]; then install examples/nextjs; fi
+# It gets copies of the packages as built, and the test's wallet signs with the library of examples/viem.
+install examples/nextjs
+install examples/viem
 run_tests sdk/runtimes
 echo "typescript: the packages hold"

@@ -5,7 +5,6 @@
 # As root on Debian it installs what it lacks; otherwise it says what that is. It starts its own PostgreSQL, Matrix
 # homeserver and EVM node. Tests that need something that is still missing are not run, and the closing lines say
 # which. PX_TEST_STRICT=1 leaves nothing out: the first missing thing ends the run.
-# PX_TEST_NEXTJS=1 adds the Next.js example (ci/sdk-typescript.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -127,7 +126,7 @@ ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
 
 section contracts
 ci/solidity.sh >"$output/solidity" 2>&1 || { cat "$output/solidity"; failed=1; }
-grep -E '^(# (pass|fail)|ℹ (pass|fail)|solidity:)' "$output/solidity" || true
+grep -E '^(# (pass|fail)|ℹ (pass|fail)|Suite result|solidity:)' "$output/solidity" || true
 
 section "requests of every kind"
 ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }

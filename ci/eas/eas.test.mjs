@@ -92,6 +92,23 @@ suite("EAS", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set" }, () => {
     assert.equal(offchain.verifyOffchainAttestationSignature(printed.signer, printed.attestation), true);
   });
 
+  test("the contract takes the calldata that the command prints, and stores what it says", async () => {
+    const { failing, pyxis, scorer } = installation;
+    const asked = ["--scorer", `${scorer}`, "--chain-id", `${chain.id}`, "--contract", eas.address, "--schema", schema];
+    const { attestation: { message }, transaction } = JSON.parse(await pyxis("score", "eas", failing, ...asked));
+    assert.deepEqual([getAddress(transaction.to), BigInt(transaction.value)], [getAddress(eas.address), 0n]);
+    const sender = chain.wallet(0);
+    const hash = await sender.sendTransaction({ ...transaction, value: 0n });
+    assert.equal((await chain.reader.waitForTransactionReceipt({ hash })).status, "success");
+    const stored = await sdk.getAttestation(await resolver.read("latest", [failing]));
+    assert.deepEqual(
+      [stored.schema, stored.recipient, stored.attester, stored.revocable, stored.expirationTime, stored.data],
+      [schema, getAddress(failing), getAddress(sender.account.address), true, BigInt(message.expirationTime), message.data],
+    );
+    const [said, record] = [values(stored.data), await score(failing)];
+    assert.deepEqual([said.passing_score, said.score], [false, BigInt(record.score.replace(".", "")) / 10n]);
+  });
+
   test("the contracts take the calldata, and the resolver answers for other contracts", async () => {
     const { passing, failing } = installation;
     assert.equal(await resolver.read("isHuman", [passing]), false);

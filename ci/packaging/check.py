@@ -75,11 +75,26 @@ def check_kubernetes():
         rendered = render(folder)
         count += len(rendered)
         check_installation(folder.name, rendered)
+        check_protection(folder.name, rendered)
         own = render_with_image(folder, OWN_IMAGE)
         images = [container["image"] for _, template in pods(own) for container in template["spec"]["containers"]]
         require(images == [OWN_IMAGE], f"{folder}: {images} instead of the named image")
     check_installation(BY_HAND.name, render(KUBERNETES / "base") + documents(BY_HAND.read_text()))
     return count + 1
+
+
+def check_protection(name, found):
+    """Traffic is limited to what the server needs, and several nodes are not all taken away at once."""
+    kinds = [document["kind"] for document in found]
+    require("NetworkPolicy" in kinds, f"{name}: there is no NetworkPolicy")
+    policies = [document["spec"] for document in found if document["kind"] == "NetworkPolicy"]
+    for direction in ("Ingress", "Egress"):
+        require(any(direction in policy["policyTypes"] for policy in policies), f"{name}: {direction} is not limited")
+    [server] = [document["spec"] for document in found if document["kind"] == "StatefulSet"]
+    if server.get("replicas", 1) > 1:
+        budgets = [document["spec"] for document in found if document["kind"] == "PodDisruptionBudget"]
+        require(len(budgets) == 1, f"{name}: {len(budgets)} PodDisruptionBudgets instead of one")
+        require({"minAvailable", "maxUnavailable"} & budgets[0].keys(), f"{name}: its budget allows everything")
 
 
 def check_installation(name, found):

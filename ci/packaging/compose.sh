@@ -58,7 +58,6 @@ soon PostgreSQL "$postgres_bin/pg_isready" -h postgres -q
 export PGPASSWORD
 PGPASSWORD=$(</run/secrets/postgres_password)
 psql -q -h postgres -U pyxis -d postgres -c 'CREATE DATABASE pyxis'
-psql -q -h postgres -U pyxis -d pyxis -f /run/recipe/postgres.sql
 
 echo "compose: PgBouncer"
 (cd / && unprivileged pgbouncer /run/recipe/pgbouncer.ini) >"$work/pgbouncer.log" 2>&1 &

@@ -48,46 +48,60 @@ const STRATEGIES = {
   },
 };
 
-/** The gate for proposals: Stamps that are live, and a score above a threshold. */
+/**
+ * The gate for proposals and votes: platforms whose Stamps were valid at the proposal's block, and a score from a
+ * threshold on.
+ */
 class PassportGate {
-  constructor({ url, apiKey, scorer }) {
-    this.url = url;
-    this.scorer = scorer;
-    this.headers = { "content-type": "application/json", "X-API-Key": apiKey };
+  /** `platforms` has the Stamps of each platform by its id, and `timeOf` the time of a block in milliseconds. */
+  constructor({ url, apiKey, scorer, platforms, timeOf }) {
+    Object.assign(this, { url, platforms, timeOf, scorer: String(scorer) });
+    this.headers = { "Content-Type": "application/json", "X-API-Key": apiKey };
   }
 
-  async #json(path, init) {
-    const response = await fetch(`${this.url}/registry/${path}`, { headers: this.headers, ...init });
-    return { ok: response.ok, body: await response.json() };
+  #ask(path, init) {
+    return fetch(`${this.url}/registry/${path}`, { headers: this.headers, ...init });
   }
 
-  async #hasStamps(author, operator, required) {
+  async #hasPlatforms(author, operator, required, at) {
     if (required.length === 0) return true;
-    const { body } = await this.#json(`stamps/${author}`);
-    if (!body.items) throw new Error(JSON.stringify(body));
-    const now = Date.now();
-    const isLive = (credential) => Date.parse(credential.issuanceDate) <= now && now <= Date.parse(credential.expirationDate);
-    const live = body.items
-      .map(({ credential }) => credential)
-      .filter(isLive)
-      .map(({ credentialSubject }) => credentialSubject.provider);
-    const has = (name) => live.includes(name);
-    return operator === "AND" ? required.every(has) : required.some(has);
+    const { items } = await (await this.#ask(`stamps/${author}`)).json();
+    if (!items) throw new Error("Unknown error");
+    const isValid = ({ issuanceDate, expirationDate }) => Date.parse(issuanceDate) <= at && at <= Date.parse(expirationDate);
+    const names = items
+      .map((item) => item.credential)
+      .filter(isValid)
+      .map((credential) => credential.credentialSubject.provider);
+    const has = (platform) => {
+      if (!this.platforms[platform]) throw new Error("Stamp not supported");
+      return this.platforms[platform].some((name) => names.includes(name));
+    };
+    return operator === "AND" ? required.every(has) : operator === "OR" && required.some(has);
   }
 
-  async #score(author) {
-    const found = await this.#json(`score/${this.scorer}/${author}`);
-    if (found.ok) return found.body;
-    const input = JSON.stringify({ address: author, scorer_id: this.scorer });
-    const submitted = await this.#json("submit-passport", { method: "POST", body: input });
-    if (!submitted.ok) throw new Error(JSON.stringify(submitted.body));
-    return submitted.body;
+  /** Evidence of a scorer of thresholds decides alone, by its own threshold; else the score does, by the space's. */
+  #passes({ score, evidence }, threshold) {
+    if (evidence?.type === "ThresholdScoreCheck") return Number(evidence.rawScore) > Number(evidence.threshold);
+    return Number(score) >= threshold;
   }
 
-  async validate(author, { operator, stamps = [], scoreThreshold = 0 }) {
-    if (!(await this.#hasStamps(author, operator, stamps))) return false;
-    const { status, score } = await this.#score(author);
-    return status === "DONE" && Number(score) > scoreThreshold;
+  async #hasScore(author, threshold) {
+    const body = JSON.stringify({ address: author, scorer_id: this.scorer });
+    const submitted = await this.#ask("submit-passport", { method: "POST", body });
+    if (!submitted.ok) throw new Error(`Scorer error: ${submitted.statusText}`);
+    const first = await submitted.json();
+    if (first.status === "DONE") return this.#passes(first, threshold);
+    const read = await this.#ask(`score/${this.scorer}/${author}`);
+    const record = await read.json();
+    if (read.ok && record.status === "DONE") return this.#passes(record, threshold);
+    throw new Error("Scorer error: no score");
+  }
+
+  async validate(author, height, { operator, stamps = [], scoreThreshold = 0 }) {
+    if (stamps.length > 0 && (operator ?? "NONE") === "NONE") throw new Error("Operator is required");
+    const hasPlatforms = await this.#hasPlatforms(author, operator, stamps, this.timeOf(height));
+    if (scoreThreshold === 0) return hasPlatforms;
+    return (await this.#hasScore(author, scoreThreshold)) && hasPlatforms;
   }
 }
 
@@ -104,13 +118,15 @@ async function readJson(request) {
   return JSON.parse(text);
 }
 
-/** Serves score requests. `passport` is the Pyxis that `passport-gated` asks: `url`, `apiKey` and `scorer`. */
+/** Serves score requests. `passport` is the Pyxis that `passport-gated` asks, and what it knows itself. */
 export async function startScoreServer(passport) {
   const gate = new PassportGate(passport);
   const server = createServer(async (request, response) => {
     try {
       const { method, params } = await readJson(request);
-      const result = method === "validate" ? await gate.validate(params.author, params.params) : await scores(params);
+      const result = method === "validate"
+        ? await gate.validate(params.author, params.snapshot, params.params)
+        : await scores(params);
       response.end(JSON.stringify({ jsonrpc: "2.0", result }));
     } catch (error) {
       response.statusCode = 500;

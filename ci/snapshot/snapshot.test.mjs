@@ -22,7 +22,9 @@ suite("Snapshot's client", () => {
     const { api_key: apiKey, sandbox_scorer_id, sandbox_wallets } = pyxis.sample;
     scorer = sandbox_scorer_id;
     wallets = sandbox_wallets;
-    scoreServer = await startScoreServer({ url: pyxis.url, apiKey, scorer });
+    const platforms = { Human: ["Sandbox#Human"], Account: ["Sandbox#Account"] };
+    const timeOf = (height) => (height === "latest" ? Date.now() : Date.UTC(2020, 0, 1));
+    scoreServer = await startScoreServer({ url: pyxis.url, apiKey, scorer, platforms, timeOf });
   });
   after(async () => {
     scoreServer?.stop();
@@ -64,16 +66,41 @@ suite("Snapshot's client", () => {
     await assert.rejects(ask(apiV2({ type: "api-post", additionalParameters: "" })), { code: 500, data: /scorer-id/ });
   });
 
-  test("lets those propose whose Stamps and score pass the gate", async () => {
-    const gate = (state, params) =>
-      validate("passport-gated", wallets[state], "space.eth", "10", "latest", params, { url: scoreServer.url });
-    const both = { operator: "AND", stamps: ["Sandbox#Human", "Sandbox#Account"], scoreThreshold: 19 };
-    for (const state of Object.keys(SCORES)) {
-      assert.equal(await gate(state, both), state === "passes", state);
+  const gate = (state, params, height = "latest") =>
+    validate("passport-gated", wallets[state], "space.eth", "10", height, params, { url: scoreServer.url });
+
+  test("lets those propose whose score reaches the space's threshold, also exactly", async () => {
+    for (const [state, score] of Object.entries(SCORES)) {
+      for (const scoreThreshold of [1, 19, 20, 21]) {
+        assert.equal(await gate(state, { scoreThreshold }), score >= scoreThreshold, `${state}, ${scoreThreshold}`);
+      }
     }
-    assert.equal(await gate("fails_by_one", { ...both, scoreThreshold: 18 }), false);
-    assert.equal(await gate("fails_by_one", { ...both, operator: "OR", scoreThreshold: 18 }), true);
-    assert.equal(await gate("fails_by_one", { operator: "AND", scoreThreshold: 18 }), true);
-    assert.equal(await gate("unknown", { operator: "AND", scoreThreshold: 0 }), false);
+    // Without a threshold and platforms there is no gate, and nothing is asked.
+    assert.equal(await gate("unknown", {}), true);
+  });
+
+  test("lets those propose who have the Stamps of platforms at the proposal's block", async () => {
+    const both = { operator: "AND", stamps: ["Human", "Account"] };
+    const holders = { passes: true, duplicate: true };
+    for (const state of Object.keys(SCORES)) {
+      assert.equal(await gate(state, both), holders[state] ?? false, state);
+    }
+    assert.equal(await gate("fails_by_one", { ...both, operator: "OR" }), true);
+    assert.equal(await gate("passes", both, 1_000_000), false, "the Stamps are newer than the block");
+    assert.equal(await gate("passes", { ...both, scoreThreshold: 20 }), true);
+    assert.equal(await gate("duplicate", { ...both, scoreThreshold: 20 }), false);
+    await assert.rejects(gate("passes", { stamps: ["Human"] }), { data: "Operator is required" });
+  });
+
+  test("is told of a scorer that does not exist", async () => {
+    const { api_key: apiKey } = pyxis.sample;
+    const other = await startScoreServer({ url: pyxis.url, apiKey, scorer: 999, platforms: {}, timeOf: Date.now });
+    try {
+      const params = { scoreThreshold: 1 };
+      const asked = validate("passport-gated", wallets.passes, "space.eth", "10", "latest", params, { url: other.url });
+      await assert.rejects(asked, { code: 500, data: /Scorer error/ });
+    } finally {
+      other.stop();
+    }
   });
 });
