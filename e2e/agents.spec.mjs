@@ -51,7 +51,7 @@ const PROGRAMS = {
     await writeFile(join(folder, "config.toml"), own + await configuration("codex") + provider);
     return {
       command: join(AGENTS, "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"),
-      args: ["exec", "--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox", PROMPT],
+      args: ["exec", "--skip-git-repo-check", "--json", PROMPT],
       env: { SCRIPTED_KEY: "sk-scripted", CODEX_HOME: folder },
     };
   },

@@ -14,7 +14,7 @@ const PAGES = [
   "/app", "/app/inbox", "/app/policies", "/app/policies/billing-api", "/app/agents", "/app/agents?q=nobody", "/app/new/agent",
   "/app/credentials", "/app/credentials/billing-api", "/app/new/credential", "/app/people", "/app/people?q=nobody",
   "/app/new/person", "/app/audit", "/app/usage", "/app/audit?sort=who", "/app/settings", "/app/account", "/app/scorers", "/app/scorers/1", "/app/api-keys",
-  "/app/explorer", "/app/catalogue", "/app/issuers", "/app/decided", "/app/notifications", "/app/brand", "/app/webhooks",
+  "/app/explorer", "/app/catalogue", "/app/issuers", "/app/decided", "/app/tasks", "/app/notifications", "/app/brand", "/app/webhooks",
   "/app/new/webhook", "/app/verification", "/app/verification/strategy", "/app/reviews", "/app/score-jobs", "/app/scorers/1/population", "/app/models", "/app/inbox?q=nothing", "/app/new/api-key",
   "/app/new/scorer", "/app/new/platform", "/app/catalogue/ETH", "/app/import/credentials", "/app/nothing",
 ];

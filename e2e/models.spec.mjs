@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 
+import { DESKTOP, PHONE, cutLabels } from "./support/layout.mjs";
 import { World } from "./support/world.mjs";
 
 const world = World.forThisFile({}, prepare);
-const PHONE = { width: 390, height: 844 };
 const wallet = (number) => `0x${number.toString(16).padStart(40, "0")}`;
 
 /** Twelve users that pass coins along and go home to one address, and their first bridgings. */
@@ -50,8 +50,31 @@ test("the page shows the score that the API answers, with reasons in words", asy
   });
 });
 
+test("the page begins with the lookup, then one table of headlines; the rest is closed", async () => {
+  for (const viewport of [DESKTOP, PHONE]) {
+    await world.asOwner(async (page) => {
+      await page.goto("/app/models");
+      const quality = page.getByRole("region", { name: "Model quality" });
+      const tables = quality.getByRole("table");
+      assert.equal(await tables.count(), 1, "the tables that are shown");
+      const headlines = await tables.getByRole("rowheader").allInnerTexts();
+      assert.equal(new Set(headlines).size, headlines.length, "one line for each model");
+      const rest = quality.locator("details", { hasText: "All evaluations" });
+      assert.equal(await rest.getAttribute("open"), null);
+      const order = [page.locator("main form[role=search]").first(), quality.getByRole("heading").first(), tables, rest];
+      const tops = [];
+      for (const part of order) tops.push((await part.boundingBox()).y);
+      assert.deepEqual(tops, tops.toSorted((one, two) => one - two), "lookup, heading, headlines, rest");
+      assert.equal(await page.locator("main form, main table").first().getAttribute("role"), "search");
+      await rest.getByText("All evaluations", { exact: true }).click();
+      assert.equal(await tables.count(), 2);
+      assert.ok((await tables.last().getByRole("row").count()) > headlines.length + 1, "all of them");
+    }, { viewport });
+  }
+});
+
 test("cards, plots and suspected groups stand on the page, on a phone too", async () => {
-  for (const viewport of [undefined, PHONE]) {
+  for (const viewport of [DESKTOP, PHONE]) {
     await world.asOwner(
       async (page) => {
         await page.goto("/app/models");
@@ -67,8 +90,10 @@ test("cards, plots and suspected groups stand on the page, on a phone too", asyn
         await page.getByRole("img", { name: /^Group of 0x/ }).first().waitFor();
         const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
         assert.equal(wide, false, "nothing is wider than the screen");
+        assert.ok(await page.locator("svg text").count() > 0);
+        assert.deepEqual(await page.evaluate(cutLabels), [], "labels of charts");
       },
-      viewport ? { viewport } : {},
+      { viewport },
     );
   }
 });

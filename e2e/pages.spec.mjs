@@ -5,12 +5,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { faintTexts } from "./support/contrast.mjs";
+import { DESKTOP, PHONE, cutLabels } from "./support/layout.mjs";
 import { addAgent } from "./support/new-agent.mjs";
 import { World } from "./support/world.mjs";
 
 const world = World.forThisFile();
-const PHONE = { width: 390, height: 844 };
-const DESKTOP = { width: 1280, height: 900 };
 const LONG = "/a/path/that/goes/on/and/on/until/it/needs/cutting/items/12345?force=true&notify=everybody";
 
 const PAGES = [
@@ -21,7 +20,7 @@ const PAGES = [
   "/app/people?q=nobody", "/app/account", "/app/new/person", "/app/audit", "/app/usage?range=7d", "/app/settings", "/app/nothing", "/app/scorers", "/app/scorers/1", "/app/scorers/1/population", "/app/score-jobs", "/app/new/scorer",
   "/app/api-keys", "/app/new/api-key", "/app/explorer", "/app/explorer?address=vitalik.eth",
   `/app/explorer?address=0x${"1a".repeat(20)}`, "/app/catalogue", "/app/catalogue/ETH", "/app/new/platform",
-  "/app/issuers", "/app/inbox?q=nothing", "/app/decided", "/app/decided?q=nothing", "/app/notifications", "/app/brand",
+  "/app/issuers", "/app/inbox?q=nothing", "/app/tasks", "/app/decided", "/app/decided?q=nothing", "/app/notifications", "/app/brand",
   "/app/webhooks", "/app/new/webhook", "/app/verification",
   `/app/verification/strategy?addresses=0x${"1a".repeat(20)}%0Avitalik.eth`, "/app/models",
 ];
@@ -35,7 +34,7 @@ async function everyPage() {
   return [...PAGES, `/app/agents/${agents[0].id}/connect`, ...[waiting, settled].flatMap((txn) => [`/app/approvals/${txn}`, `/approve/${txn}`])];
 }
 
-/** Fails unless the page fits its window, has the scheme's background and only text that can be read. */
+/** Fails unless the page fits its window, has the scheme's background, only text that can be read, and "Sign out" in sight. */
 async function assertReadable(page, path, colorScheme) {
   const { width } = page.viewportSize();
   const where = `${path} at ${width} px`;
@@ -43,6 +42,11 @@ async function assertReadable(page, path, colorScheme) {
   const { background, faint } = await page.evaluate(faintTexts);
   assert.equal(background > 0.5 ? "light" : "dark", colorScheme, `background of ${where}`);
   assert.deepEqual(faint, [], `contrast of ${where}`);
+  assert.deepEqual(await page.evaluate(cutLabels), [], `labels of charts of ${where}`);
+  if (width === DESKTOP.width && await page.locator(".side").count() > 0) {
+    const box = await page.locator(".side").getByRole("button", { name: "Sign out" }).boundingBox();
+    assert.ok(box.y >= 0 && box.y + box.height <= DESKTOP.height, `Sign out is out of sight of ${where}`);
+  }
 }
 
 for (const colorScheme of ["light", "dark"]) {

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import test from "node:test";
 
 import { Issuer } from "./support/issuer.mjs";
+import { DESKTOP, PHONE, cutLabels } from "./support/layout.mjs";
 import { reloadUntil } from "./support/reload.mjs";
 import { World } from "./support/world.mjs";
 
 const world = World.forThisFile({}, prepare);
 const issuer = new Issuer();
-const PHONE = { width: 390, height: 844 };
 const FIRST = `0x${"1a".repeat(20)}`;
 const SECOND = `0x${"2b".repeat(20)}`;
 
@@ -68,6 +68,11 @@ test("a weight is tried on stored addresses, saved, and changes the score that t
     await page.getByRole("button", { name: "Preview" }).click();
     const preview = page.getByRole("region", { name: "What this draft would change" });
     await preview.getByRole("img", { name: "Scores of these addresses" }).waitFor();
+    assert.ok(await preview.locator("svg text").count() > 0);
+    for (const viewport of [PHONE, DESKTOP]) {
+      await page.setViewportSize(viewport);
+      assert.deepEqual(await page.evaluate(cutLabels), [], `labels of the chart at ${viewport.width} px`);
+    }
     assert.match(await preview.innerText(), /Pass now\s+0 \(0 %\)\s+With this draft\s+1 \(50 %\)/);
     assert.equal(await weight.inputValue(), "21.5");
     assert.equal((await score(FIRST)).score, "0.51600", "a preview saves nothing");

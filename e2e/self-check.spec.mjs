@@ -8,6 +8,8 @@ import { answers, holder, inject, refuse } from "./support/holder.mjs";
 import { Issuer } from "./support/issuer.mjs";
 import { World } from "./support/world.mjs";
 
+// A folder for pictures to look at.
+const PICTURES = process.env.PX_TEST_PICTURES;
 const PHONE = { width: 390, height: 844 };
 const FIRST = holder(21);
 const SECOND = holder(22);
@@ -137,4 +139,51 @@ test("a refusal in the wallet, no wallet and several wallets are told in words",
     await page.getByRole("button", { name: "Sign in with Wallet 2" }).click();
     await page.getByRole("heading", { name: "Your score", exact: true }).waitFor();
   }, { wallets: 2 });
+});
+
+test("the page at another address says where it works", async () => {
+  const elsewhere = new URL(here(), world.server.base);
+  elsewhere.hostname = elsewhere.hostname === "localhost" ? "127.0.0.1" : "localhost";
+  const url = world.server.url(here());
+  await world.asStranger(async (page) => {
+    await page.addInitScript(inject, { wallets: [{ name: "Wallet" }], announce: false });
+    await page.goto(elsewhere.href);
+    await page.getByRole("alert").filter({ hasText: "This page is set up for another address." }).waitFor();
+    assert.equal(await page.getByRole("link", { name: url }).getAttribute("href"), url);
+    assert.equal(await page.getByRole("button", { name: "Sign in" }).isVisible(), false);
+    await isAccessible(page);
+    await page.getByRole("link", { name: url }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+  });
+});
+
+test("a holder asks this server for a Stamp of its own, and gets it only if its rule holds", async () => {
+  const { scorer_id } = world.server.bootstrap;
+  const list = { name: "EarlyMember", description: "Joined in the first year", scorer_id, weight: "3" };
+  await manage("POST", "/admin/allow-lists", list);
+  await manage("POST", "/admin/allow-lists/EarlyMember/addresses", { addresses: [FIRST.address.toLowerCase()] });
+  const ask = async (page) => {
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("You do not pass yet").waitFor();
+    const button = page.getByRole("button", { name: "Get it here: EarlyMember" });
+    for (const viewport of [PHONE, { width: 1280, height: 900 }]) {
+      await page.setViewportSize(viewport);
+      await isAccessible(page);
+      if (PICTURES) await page.screenshot({ path: `${PICTURES}/own-stamp-${viewport.width}.png`, fullPage: true });
+    }
+    await button.focus();
+    await page.keyboard.press("Enter");
+  };
+  await asHolder(SECOND, async (page) => {
+    await ask(page);
+    await page.getByText("the address is not on this list").waitFor();
+    await isAccessible(page);
+  });
+  await asHolder(FIRST, async (page) => {
+    await ask(page);
+    await page.getByText("You have EarlyMember.").waitFor();
+    await page.getByText("You pass", { exact: true }).waitFor();
+    assert.equal(await page.locator("[data-score]").textContent(), "5");
+    await page.getByRole("region", { name: "What counts" }).getByRole("listitem").filter({ hasText: "EarlyMember" }).waitFor();
+  }, { visit: { colorScheme: "dark" } });
 });

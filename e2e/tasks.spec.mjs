@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { findings } from "./support/axe.mjs";
+import { registerPasskey, withAuthenticator } from "./support/passkey.mjs";
+import { assertFine } from "./support/layout.mjs";
 import { within } from "./support/within.mjs";
 import { World } from "./support/world.mjs";
 
@@ -23,19 +24,6 @@ async function propose(purpose) {
   return task;
 }
 
-/** Asserts that a page has no findings in both color schemes, and fits a phone. */
-async function check(page, what) {
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    assert.deepEqual(await findings(page), [], `${what}, ${colorScheme}`);
-  }
-  const size = page.viewportSize();
-  await page.setViewportSize({ width: 390, height: 844 });
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(overflow <= 0, `${what} is ${overflow} px too wide`);
-  await page.setViewportSize(size);
-}
-
 test("a task is proposed, trimmed, approved, used and stopped", async () => {
   const { agent, upstream } = world;
   await world.asOwner(async (page) => {
@@ -43,10 +31,10 @@ test("a task is proposed, trimmed, approved, used and stopped", async () => {
     assert.ok(task.page.endsWith(`/app/tasks/${task.task_id}`), task.page);
 
     await page.goto("/app/inbox");
-    await check(page, "inbox");
+    await assertFine(page, "inbox");
     await page.getByRole("link", { name: "Refund the March orders" }).click();
     await page.getByRole("heading", { name: "Requests to allow" }).waitFor();
-    await check(page, "proposed task");
+    await assertFine(page, "proposed task");
 
     await page.getByLabel("Keep action 2").uncheck();
     await page.getByLabel("Maximum requests for action 1").fill("2");
@@ -54,7 +42,7 @@ test("a task is proposed, trimmed, approved, used and stopped", async () => {
     await page.getByRole("button", { name: "Approve task" }).click();
     await page.getByText("Task approved.").waitFor();
     await page.getByText("0 of 2").first().waitFor();
-    await check(page, "running task");
+    await assertFine(page, "running task");
 
     assert.equal((await agent.forward("POST", "/refunds/1", { body: `{"note":"hello"}` })).status, 200);
     // The open page shows the use.
@@ -70,10 +58,40 @@ test("a task is proposed, trimmed, approved, used and stopped", async () => {
     await page.getByText("Task stopped.").waitFor();
     await agent.withdraw(await agent.ask("/refunds/2"));
     assert.deepEqual(upstream.at("/refunds/2"), []);
+    await assertFine(page, "ended task");
     await page.goto("/app/tasks");
     await page.getByRole("row", { name: /Refund the March orders/ }).getByText("Stopped").waitFor();
-    await check(page, "list of tasks");
+    await assertFine(page, "list of tasks");
   });
+});
+
+test("a task whose credential requires a passkey is approved by the ceremony, as it was trimmed", async () => {
+  const policy = async (document) => {
+    const answer = await world.admin("PUT", "/admin/policies/billing-api", document);
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  await policy({ passkey_required: true });
+  await world.asOwner(async (page) => {
+    const authenticator = await withAuthenticator(page);
+    await registerPasskey(page, "Laptop");
+    const task = await propose("Refund the May orders");
+    await page.goto(`/app/tasks/${task.task_id}`);
+    await check(page, "task that needs a passkey");
+    await page.getByLabel("Keep action 2").uncheck();
+    await page.getByLabel("Maximum requests for action 1").fill("3");
+    await authenticator.verify(false);
+    await page.getByRole("button", { name: "Approve task with passkey" }).click();
+    await page.getByText("was not used, or it took too long").waitFor();
+    await authenticator.verify(true);
+    await page.getByRole("button", { name: "Approve task with passkey" }).click();
+    await page.getByText("Task approved.").waitFor();
+    await page.getByText("with the passkey Laptop").waitFor();
+    await page.getByText("0 of 3").first().waitFor();
+    assert.equal((await world.agent.forward("POST", "/refunds/5", { body: `{"note":"hello"}` })).status, 200);
+    await page.getByText("1 of 3").first().waitFor();
+    await check(page, "running task with a passkey");
+  });
+  await policy({});
 });
 
 test("a task is denied with a reason that the agent reads", async () => {

@@ -27,6 +27,9 @@ async function prepare() {
   await manage("POST", "/admin/issuers", { did: issuer.did, name: "Ours" });
   const terms = { threshold: "3", weights: { Discord: "2", Google: "1.5", Lens: "1", Ens: "0.5", Github: "0.25", Nouns: "0.1" } };
   await manage("PATCH", `/admin/scorers/${scorer}`, { ...terms, revision: 1 });
+  const { platforms } = await (await world.admin("GET", "/admin/catalogue")).json();
+  platforms.find(({ id }) => id === "Lens").url = "https://lens.example/stamp";
+  await manage("PUT", "/admin/catalogue", { platforms });
   other = (await manage("POST", "/admin/scorers", { name: "another" })).id;
   key = (await manage("POST", "/admin/api-keys", {
     name: "page", kind: "publishable", scorer_id: scorer, origins: ["http://localhost:*"], stamps_tier: 3,
@@ -142,6 +145,19 @@ test("a holder who falls short sees what is missing and where to get it", async 
     // A page's own list comes first; a link that is none of the web is left out.
     await page.locator("pyxis-passport").evaluate((widget) => (widget.issuerLinks = { Discord: "javascript:alert(1)" }));
     assert.equal(await discord.getByRole("link").count(), 0);
+  });
+});
+
+test("without a link of the page, a Stamp has that of the catalogue or none", async () => {
+  await withWidget({ account: POOR }, async (page) => {
+    await connect(page);
+    const lens = page.getByRole("listitem").filter({ hasText: "Lens" });
+    const link = lens.getByRole("link", { name: /Get it Lens \(opens in a new tab\)/ });
+    assert.equal(await link.getAttribute("href"), "https://lens.example/stamp");
+    assert.equal(await page.getByRole("listitem").filter({ hasText: "Discord" }).getByRole("link").count(), 0);
+    // A link of the page comes before that of the catalogue.
+    await page.locator("pyxis-passport").evaluate((widget) => (widget.issuerLinks = { Lens: "https://shop.example/get" }));
+    assert.equal(await link.getAttribute("href"), "https://shop.example/get");
   });
 });
 

@@ -19,7 +19,7 @@ export class Agent {
   }
 
   /** Asks for a call to the upstream, or to another target. */
-  forward(method, path, { body, reason, credential = "billing-api", target } = {}) {
+  forward(method, path, { body, reason, credential = "billing-api", target, headers: own } = {}) {
     const headers = {
       ...this.#key,
       "X-PX-Credential": credential,
@@ -28,6 +28,7 @@ export class Agent {
     };
     if (reason) headers["X-PX-Reason"] = reason;
     if (body) headers["Content-Type"] = "application/json";
+    Object.assign(headers, own);
     const answer = fetch(this.#world.server.url("/forward"), { method: "POST", headers, body });
     return within(`/forward of ${method} ${path}`, answer);
   }

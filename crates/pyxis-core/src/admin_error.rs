@@ -89,6 +89,13 @@ impl Missing {
         Self { kind, name: Some(format!("{name}{}", suggestion(name, known))) }
     }
 
+    /// An item with an id that people do not spell, such as a number, and the items that exist.
+    pub fn among(kind: &'static str, id: impl fmt::Display, known: impl IntoIterator<Item = String>) -> Self {
+        let known: Vec<String> = known.into_iter().collect();
+        let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Self { kind, name: Some(format!("{id}; known: {list}")) }
+    }
+
     /// Kind of the item.
     pub const fn kind(&self) -> &'static str {
         self.kind
@@ -115,5 +122,8 @@ mod tests {
         let missing = AdminError::NotFound(named("strpe")).to_string();
         assert_eq!(missing, "not found: credential strpe (did you mean stripe?)");
         assert_eq!(named("mail").to_string(), "credential mail");
+        let numbered = |known: &[&str]| Missing::among("scorer", 9, known.iter().map(|&one| one.to_owned()));
+        assert_eq!(numbered(&["1 (main)", "2 (test)"]).to_string(), "scorer 9; known: 1 (main), 2 (test)");
+        assert_eq!(numbered(&[]).to_string(), "scorer 9; known: none");
     }
 }

@@ -95,8 +95,8 @@ audit_events! {
         TaskProposed = "task.proposed", "Task proposed", "An agent proposed a task.";
         TaskApproved = "task.approved", "Task approved", "A person approved a task, whole or in part.";
         TaskDenied = "task.denied", "Task denied", "A person denied a task.";
-        TaskWithdrawn = "task.withdrawn", "Task withdrawn", "The agent withdrew a proposed task.";
-        TaskStopped = "task.stopped", "Task stopped", "A person stopped a task.";
+        TaskWithdrawn = "task.withdrawn", "Task withdrawn", "The agent withdrew a proposed task, or was disabled or removed.";
+        TaskStopped = "task.stopped", "Task stopped", "A person stopped a task, or a change of agent, credential or policy did.";
         PasskeyRefused = "passkey.refused", "Passkey refused", "A passkey ceremony failed a check.";
         ChatStrangerRefused = "chat.stranger_refused" was "chat.stranger", "Chat account refused",
             "A chat account that no one linked tried to decide.";

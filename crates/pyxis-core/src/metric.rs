@@ -201,8 +201,8 @@ metrics! {
         ESCALATIONS = "pyxis_escalations_total", Counter, Count, ["channel": CHANNELS],
             "Escalation steps that asked on a channel because no one had decided.";
         TASKS = "pyxis_tasks_total", Counter, Count,
-            ["outcome": Words(&["proposed", "approved", "denied", "withdrawn", "stopped"])],
-            "Tasks that agents proposed or withdrew, and that people approved, denied or stopped.";
+            ["outcome": Words(&["proposed", "approved", "denied", "withdrawn", "expired", "stopped"])],
+            "Tasks that agents proposed or withdrew, that people approved, denied or stopped, and that expired undecided.";
         OUTCOME_UNKNOWN = "pyxis_outcome_unknown_total", Counter, Count, [],
             "Requests that were sent, or may have been, and whose outcome is unknown. Someone must look at the upstream.";
     }
@@ -245,7 +245,7 @@ metrics! {
         STORE_WAITERS = "pyxis_store_connection_waiters", Gauge, Count, [],
             "PostgreSQL: operations waiting for a connection.";
         BACKUP_TIME = "pyxis_backup_last_success_timestamp_seconds", Gauge, Timestamp, [],
-            "Newest [scheduled backup](behavior/operations.md#scheduled-backups) that is complete and uploaded. Absent before the first one.";
+            "Newest complete backup. On a server that makes [scheduled backups](behavior/operations.md#scheduled-backups), the newest one of these that is uploaded; otherwise that of `pyxis backup`. Absent before the first one.";
         STORE_ACQUIRE_SECONDS = "pyxis_store_acquire_seconds", Histogram(DISK), Seconds, [],
             "PostgreSQL: time that an operation waits for a connection, opening one included.";
         STORE_ACQUIRE_FAILURES = "pyxis_store_acquire_failures_total", Counter, Count, [],
@@ -290,6 +290,9 @@ metrics! {
             "1 while the external attestation index is not queried, because it failed several times in a row.";
     }
     "Deliveries" {
+        DELIVERIES = "pyxis_deliveries_total", Counter, Count,
+            ["channel": CHANNELS, "result": Words(&["delivered", "failed"])],
+            "Attempts to deliver a notification or, on a chat platform, to show a decision in it. An attempt that a platform's rate limit puts off counts when it is made again.";
         WEBHOOK_ATTEMPTS = "pyxis_webhook_attempts_total", Counter, Count,
             ["result": Words(&["acknowledged", "failed"])],
             "Attempts to deliver a webhook.";
@@ -312,8 +315,8 @@ metrics! {
         ACCOUNTS_DISCONNECTED = "pyxis_accounts_disconnected", Gauge, Count, [],
             "Stored credentials whose account someone must connect again.";
         KEY_TIME = "pyxis_key_created_timestamp_seconds", Gauge, Timestamp,
-            ["key": Words(&["data", "attestation"])],
-            "Creation of the newest data key, and of the oldest attestation key in use.";
+            ["key": Words(&["data", "attestation", "score", "stamp", "receipt"])],
+            "Creation of the newest data key, and of the oldest signing key in use. Scores have one for each form, own Stamps one for each workspace.";
         CERTIFICATE_EXPIRY = "pyxis_certificate_expiry_timestamp_seconds", Gauge, Timestamp,
             ["certificate": Words(&["client", "egress_ca"])],
             "Earliest expiry of the client certificates in stored credentials, and of the certificates in `PX_EGRESS_CA_FILE`. Read once a minute.";

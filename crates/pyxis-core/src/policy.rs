@@ -215,6 +215,21 @@ pub fn content_concerns(
     rules(policy).concern(decision, method, target)
 }
 
+/// True if two policies judge the content of a request by the same rules, so that it has the same effect on both
+/// decisions. The messages of a WebSocket are not read, and have none.
+pub fn same_content_rules(
+    policies: [Option<&CompiledPolicy>; 2],
+    mode: ApprovalMode,
+    method: Method,
+    target: &Target,
+) -> bool {
+    let [one, other] = policies.map(|policy| {
+        let decision = evaluate(policy, mode, method, target);
+        rules(policy).concerning(&decision, method, target)
+    });
+    method == Method::WebSocket || one == other
+}
+
 /// Finds what the content of a request calls for beyond the decision by its URL. `None` if that decision stands. A finding
 /// is never weaker, and no grant covers it.
 pub fn evaluate_content<'p>(

@@ -120,9 +120,6 @@ pub enum TaskError {
 /// Rule of a policy because of which none of its credential's requests can be part of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskBlocker {
-    /// `passkey_required`.
-    #[error("the policy of this credential requires a passkey, so each request needs its own approval")]
-    Passkey,
     /// `min_approvals` above 1.
     #[error(
         "the policy of this credential needs more than one approver, so each request needs its own approvals"
@@ -132,15 +129,16 @@ pub enum TaskBlocker {
 
 /// The rule of a policy that keeps its credential out of tasks, if there is one.
 pub fn task_blocker(policy: Option<&Policy>) -> Option<TaskBlocker> {
-    let policy = policy?;
-    if policy.passkey_required {
-        return Some(TaskBlocker::Passkey);
-    }
-    (policy.min_approvals > 1).then_some(TaskBlocker::SeveralApprovers)
+    (policy?.min_approvals > 1).then_some(TaskBlocker::SeveralApprovers)
+}
+
+/// True if a task with an action of the credential is only approved with a passkey, as a grant is.
+pub fn passkey_required(policy: Option<&Policy>) -> bool {
+    policy.is_some_and(|policy| policy.passkey_required)
 }
 
 /// True if a task can replace the approval of a request with this decision by its URL. It can wherever a grant can be
-/// opened by one person without a passkey, and where only the content needs approval.
+/// opened, and where only the content needs approval. The caller checks how the task was approved.
 pub fn task_may_apply(decision: &Decision<'_>, policy: Option<&Policy>) -> bool {
     let only_content_asks = decision.verdict == PolicyVerdict::AutoApprove;
     task_blocker(policy).is_none() && (only_content_asks || grant::grant_may_apply(decision, policy))
@@ -248,6 +246,7 @@ mod tests {
     //! Tasks: `docs/reference/behavior/proxy.md#tasks`.
 
     use super::*;
+    use crate::policy::Rule;
 
     fn approved(actions: &[(u32, u32)]) -> Vec<ApprovedAction> {
         actions.iter().map(|&(position, max_uses)| ApprovedAction { position, max_uses }).collect()
@@ -310,6 +309,32 @@ mod tests {
         assert_eq!(approved_length(Role::Member, 120, Some(31)), Err(TrimError::Member));
         assert_eq!(approved_length(Role::Member, 120, Some(30)), Ok(Duration::from_mins(30)));
         assert_eq!(approved_length(Role::Member, 5, None), Ok(Duration::from_mins(5)));
+    }
+
+    #[test]
+    fn several_approvers_keep_a_credential_out_of_tasks_and_a_passkey_does_not() {
+        let asks = Decision::new(PolicyVerdict::RequireApproval, Rule::Default);
+        let with_passkey = Policy { passkey_required: true, ..Policy::default() };
+        let by_two = Policy { min_approvals: 2, ..Policy::default() };
+        for (policy, blocker, passkey) in [
+            (None, None, false),
+            (Some(&Policy::default()), None, false),
+            (Some(&with_passkey), None, true),
+            (Some(&by_two), Some(TaskBlocker::SeveralApprovers), false),
+        ] {
+            assert_eq!((task_blocker(policy), passkey_required(policy)), (blocker, passkey), "{policy:?}");
+            let may_apply = task_may_apply(&asks, policy);
+            assert_eq!(may_apply, blocker.is_none(), "{policy:?}");
+            assert_eq!(
+                may_apply,
+                grant::grant_may_apply(&asks, policy),
+                "grants have the same rule: {policy:?}"
+            );
+        }
+        for rule in [Rule::RequireUrl, Rule::Content] {
+            let asks = Decision::new(PolicyVerdict::RequireApproval, rule);
+            assert!(!task_may_apply(&asks, Some(&with_passkey)), "{rule:?}");
+        }
     }
 
     #[test]

@@ -139,7 +139,8 @@ function show(check) {
   list("not", check.stamps.filter((stamp) => !counts(stamp)).map(idle), noneIdle);
   const help = (stamp) => {
     const words = [stamp.platform, stamp.how || stamp.description].filter(Boolean).join(": ");
-    return [...named(stamp), element("span", words, "sub"), ...(stamp.url ? [link(stamp)] : [])];
+    const way = stamp.issued_here ? [request(stamp)] : stamp.url ? [link(stamp)] : [];
+    return [...named(stamp), element("span", words, "sub"), ...way];
   };
   list("help", check.suggestions.map(help), "You have every Stamp that gives points.");
   const change = ({ at, causes }) => [
@@ -159,6 +160,51 @@ function link({ url, platform, name }) {
   anchor.href = url;
   anchor.rel = "noopener noreferrer";
   return anchor;
+}
+
+const ITEMS = { token_ids: "Token ids, separated by spaces", attestation: "UID of the attestation" };
+
+/** A form that asks this server for a Stamp. */
+function request({ name, issued_here }) {
+  const form = element("form", "", "inline");
+  const button = element("button", "Get it here", "button small");
+  const status = element("span", "", "sub");
+  status.setAttribute("role", "status");
+  button.setAttribute("aria-label", `Get it here: ${name}`);
+  if (ITEMS[issued_here]) {
+    const label = element("label", ITEMS[issued_here]);
+    const field = element("input", "", "mono");
+    Object.assign(field, { name: "items", required: true, autocomplete: "off", spellcheck: false });
+    label.append(field);
+    form.append(label);
+  }
+  form.append(button, status);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const items = (form.elements.items?.value ?? "").split(/[\s,]+/).filter(Boolean);
+    requestStamp({ provider: name, items }, button, status);
+  });
+  return form;
+}
+
+async function requestStamp(stamp, button, status) {
+  button.disabled = true;
+  status.className = "sub";
+  status.textContent = "Checking.";
+  try {
+    const [{ error }] = (await ask("POST", "/issue", { stamps: [stamp] })).items;
+    if (error) throw Object.assign(new Error(error.detail), { detail: error.detail });
+    show(await ask("POST", "/check"));
+    say(`You have ${stamp.provider}.`);
+  } catch (error) {
+    if (error.code === "session_needed") {
+      token = undefined;
+      part("sign-in").hidden = false;
+    }
+    button.disabled = false;
+    status.textContent = problem(error);
+    status.className = "problem";
+  }
 }
 
 function showReview(review) {
@@ -221,6 +267,12 @@ function offerWallets() {
 
 part("review-form").addEventListener("submit", askForReview);
 part("sign-out").addEventListener("click", signOut);
-offerWallets();
-// Wallets that inject themselves late.
-window.addEventListener("load", () => setTimeout(offerWallets, 300));
+if (page.dataset.origin === location.origin) {
+  offerWallets();
+  // Wallets that inject themselves late.
+  window.addEventListener("load", () => setTimeout(offerWallets, 300));
+} else {
+  // The server answers only its own origin, and a signed message names it.
+  part("elsewhere").hidden = false;
+  part("sign-in").hidden = true;
+}

@@ -101,6 +101,26 @@ function closePanels(except) {
 }
 document.addEventListener("pointerdown", (event) => closePanels(event.target));
 
+/** Keeps an open panel on the screen: above its button if it fits only there, and else scrolled into view. */
+function place(panel) {
+  const bar = document.querySelector(".bar")?.getBoundingClientRect().height ?? 0;
+  const isShown = () => {
+    const { top, bottom } = panel.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight - bar;
+  };
+  panel.classList.remove("above");
+  if (isShown()) return;
+  panel.classList.add("above");
+  if (isShown()) return;
+  panel.classList.remove("above");
+  panel.scrollIntoView({ block: "nearest" });
+}
+
+// The event of a <details> does not bubble.
+document.addEventListener("toggle", ({ target }) => {
+  if (target.matches?.("details.pop[open]")) place(target.querySelector(".panel"));
+}, true);
+
 function typing(element) {
   return element instanceof HTMLElement && element.matches("input:not([data-select]), textarea, select");
 }

@@ -110,6 +110,7 @@ struct LastSeen {
 }
 
 /// Reasons to wake the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wake {
     /// An approval of this workspace changed.
     Changed,
@@ -151,17 +152,12 @@ impl Watcher {
                 () = stopped(&mut self.stopping) => return None,
                 _ = self.beat.tick() => return Some(Wake::Heartbeat),
                 news = self.news.recv() => match news {
-                    Ok(News::Approval { workspace, .. }) if workspace == self.workspace => {
-                        return Some(self.drain());
-                    }
-                    // A use of a task changes only its own page.
-                    Ok(News::Task { workspace, .. }) if workspace == self.workspace => {
-                        return Some(Wake::Perhaps);
-                    }
-                    Ok(News::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
-                        return Some(Wake::Perhaps);
-                    }
-                    Ok(News::Approval { .. } | News::Task { .. } | News::Configuration) => {}
+                    Ok(news) => match effect(self.workspace, self.about, news) {
+                        Some(Wake::Changed) => return Some(self.drain()),
+                        Some(wake) => return Some(wake),
+                        None => {}
+                    },
+                    Err(broadcast::error::RecvError::Lagged(_)) => return Some(Wake::Perhaps),
                     Err(broadcast::error::RecvError::Closed) => return None,
                 }
             }
@@ -194,9 +190,50 @@ impl Watcher {
     }
 }
 
+/// Effect of an event on a page, if it has any.
+fn effect(own: WorkspaceId, about: Subject, news: News) -> Option<Wake> {
+    match news {
+        News::Approval { workspace, .. } => (workspace == own).then_some(Wake::Changed),
+        News::Task { workspace, .. } => (workspace == own).then_some(Wake::Perhaps),
+        // A use of a task changes only its own page.
+        News::TaskUse { workspace, task } => {
+            let is_shown = matches!(about, Subject::Task(shown) if shown == task);
+            (workspace == own && is_shown).then_some(Wake::Perhaps)
+        }
+        News::Unknown => Some(Wake::Perhaps),
+        News::Configuration => None,
+    }
+}
+
 /// Resolves when the process stops; never, if the sender is gone.
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
     if stopping.wait_for(|stopping| *stopping).await.is_err() {
         std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pyxis_core::clock::UnixMillis;
+    use pyxis_core::entropy::SeededEntropy;
+
+    use super::*;
+
+    #[test]
+    fn a_use_of_a_task_wakes_only_the_pages_that_show_it() {
+        let (at, entropy) = (UnixMillis(0), SeededEntropy::new(1));
+        let (own, foreign) = (WorkspaceId::new(at, &entropy), WorkspaceId::new(at, &entropy));
+        let (task, other) = (TaskId::new(at, &entropy), TaskId::new(at, &entropy));
+        let used = News::TaskUse { workspace: own, task };
+        assert_eq!(effect(own, Subject::Task(task), used), Some(Wake::Perhaps));
+        assert_eq!(effect(own, Subject::Task(other), used), None);
+        assert_eq!(effect(own, Subject::Inbox, used), None);
+        assert_eq!(effect(foreign, Subject::Task(task), used), None);
+        // A proposal or a decision changes the number in the navigation of every page.
+        let decided = News::Task { workspace: own, task };
+        for about in [Subject::Task(other), Subject::Inbox] {
+            assert_eq!(effect(own, about, decided), Some(Wake::Perhaps));
+            assert_eq!(effect(foreign, about, decided), None);
+        }
     }
 }

@@ -59,6 +59,7 @@ fn approvals() -> Router<State> {
         .route("/app/tasks", get(tasks::list))
         .route("/app/tasks/{id}", get(tasks::show))
         .route("/app/tasks/{id}/approve", post(tasks::approve))
+        .route("/app/tasks/{id}/begin", post(tasks::begin))
         .route("/app/tasks/{id}/deny", post(tasks::deny))
         .route("/app/tasks/{id}/stop", post(tasks::stop))
         .route("/app/policies", get(policies::list))

@@ -179,9 +179,7 @@ async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
     let agent = agents::list(&state.store, workspace).await.expect("agents").remove(0).row.id;
     let room = u32::try_from(waiting + PROBES).expect("a number of requests");
     let roomy = AgentPatch { max_pending: Some(Some(room)), ..AgentPatch::default() };
-    agents::update(&state.audited, &Actor::cli(workspace), agent, roomy)
-        .await
-        .expect("room for all requests");
+    agents::update(&state, &Actor::cli(workspace), agent, roomy).await.expect("room for all requests");
     let stuck = never_answering(&authority).await;
     if beside_a_hanging_one {
         endpoint(&state, workspace, &stuck, "stuck.example.com").await;

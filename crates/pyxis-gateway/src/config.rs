@@ -91,7 +91,7 @@ impl Default for Config {
 pub struct ChatSettings {
     settings: Extensions,
     rooms: Rooms,
-    /// Single messages of a room within a minute; 0 for any number.
+    /// Single messages of a room, person or browser within a minute; 0 for any number.
     digest_after: u32,
 }
 
@@ -118,12 +118,13 @@ impl ChatSettings {
         self.settings.is_empty()
     }
 
-    /// Sets the number of single messages of a room within a minute; 0 for any number. The others are announced together.
+    /// Sets the number of single messages of a room, person or browser within a minute; 0 for any number. The others are
+    /// announced together.
     pub fn set_digest_after(&mut self, messages: u32) {
         self.digest_after = messages;
     }
 
-    /// Number of single messages of a room within a minute; 0 for any number.
+    /// Number of single messages of a room, person or browser within a minute; 0 for any number.
     pub fn digest_after(&self) -> u32 {
         self.digest_after
     }

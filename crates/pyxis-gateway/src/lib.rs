@@ -19,6 +19,7 @@ mod problems;
 pub mod receipts;
 mod requests;
 mod runtime;
+mod task_ends;
 pub mod tasks;
 mod values;
 pub mod workers;

@@ -2,6 +2,7 @@
 
 pub(crate) mod anchor;
 pub(crate) mod chat_health;
+pub(crate) mod chat_limits;
 pub(crate) mod client_documents;
 pub(crate) mod exchange_metrics;
 pub(crate) mod heartbeats;

@@ -2,9 +2,14 @@
 //! (`docs/reference/behavior/proxy.md#tasks`).
 
 pub mod agent_api;
+pub mod ceremony;
 pub mod decide;
+pub(crate) mod expire;
 mod propose;
 mod response;
+mod trimmed;
 pub mod view;
+mod withdraw;
 
 pub(crate) use response::{TaskResponse, TaskStateName};
+pub(crate) use withdraw::withdraw_proposals;

@@ -28,6 +28,7 @@ use crate::notifications::push;
 use crate::notifications::webhooks::endpoint_queues;
 use crate::runtime::state::State;
 use crate::runtime::survival::{caught, restarted};
+use crate::tasks::expire as expire_task;
 use crate::{channels, dead_nodes};
 
 pub use crate::runtime::work::Stop;
@@ -121,7 +122,8 @@ async fn wake_waiters(state: State, mut stop: Stop) {
                 state.work.wake_notifiers();
             }
             Ok(StoreEvent::Task { task, .. }) => state.waiters.wake(task),
-            Ok(StoreEvent::Configuration) => {}
+            // A use decides nothing.
+            Ok(StoreEvent::Configuration | StoreEvent::TaskUse { .. }) => {}
             Ok(StoreEvent::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
                 state.waiters.wake_all();
                 state.work.to_send().notify_one();
@@ -209,10 +211,12 @@ async fn expire_on_time(state: State, mut stop: Stop) {
     }
 }
 
-/// Expires due requests. Returns the time of the next expiry.
+/// Expires due requests and proposed tasks. Returns the time of the next expiry.
 pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
     expire::expire_due(state).await?;
-    Ok(approvals::next_expiry(&state.store).await?)
+    let next_task = expire_task::expire_due(state).await?;
+    let next_request = approvals::next_expiry(&state.store).await?;
+    Ok([next_task, next_request].into_iter().flatten().min())
 }
 
 /// Performs due escalation steps. Returns the time of the next step.

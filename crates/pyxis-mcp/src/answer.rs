@@ -8,12 +8,14 @@ use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use pyxis_gateway as gateway;
 use pyxis_gateway::agent_tools::message;
+use pyxis_gateway::approvals::announced::InquiryRecord;
 use pyxis_gateway::approvals::edited::EditedRecord;
 use pyxis_gateway::entry_points::AgentIdentity;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, to_value};
 
+use crate::inquiry::Inquiry;
 use crate::long_responses::{LongResponses, MAX_INLINE, Rest};
 use crate::proxied;
 
@@ -44,6 +46,9 @@ pub(crate) struct PendingApproval {
     pub(crate) created_at: Option<String>,
     /// End of the approval window, RFC 3339.
     pub(crate) expires_at: String,
+    /// Rooms and people that were asked.
+    #[serde(flatten)]
+    pub(crate) inquiry: Inquiry,
 }
 
 impl PendingApproval {
@@ -93,7 +98,12 @@ pub(crate) async fn of_forward(
     is_tool: bool,
 ) -> ProxyResponse {
     let edited = response.extensions().get::<EditedRecord>().and_then(|edited| to_value(edited).ok());
-    with_edit(read_forward(response, long, agent, is_tool).await, edited)
+    let asked = response.extensions().get::<InquiryRecord>().and_then(|asked| to_value(asked).ok());
+    let mut answer = read_forward(response, long, agent, is_tool).await;
+    if let (ProxyResponse::Pending(waiting), Some(asked)) = (&mut answer, &asked) {
+        waiting.inquiry = Inquiry::read(asked);
+    }
+    with_edit(answer, edited)
 }
 
 async fn read_forward(

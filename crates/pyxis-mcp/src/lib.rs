@@ -9,6 +9,7 @@ mod answer;
 mod arguments;
 mod caller;
 mod direct;
+mod inquiry;
 mod long_responses;
 mod pending;
 mod proposed_task;

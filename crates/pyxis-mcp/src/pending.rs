@@ -105,7 +105,10 @@ pub(crate) fn respond(
 fn input_request(gateway: &gateway::State, waiting: &PendingApproval) -> InputRequest {
     InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
         meta: None,
-        message: "This request needs a person's approval. Open the page to decide.".to_owned(),
+        message: format!(
+            "This request needs a person's approval. Open the page to decide.{}",
+            waiting.inquiry.in_words()
+        ),
         url: waiting.page(gateway),
         elicitation_id: waiting.txn_id.clone(),
     }))
@@ -114,18 +117,23 @@ fn input_request(gateway: &gateway::State, waiting: &PendingApproval) -> InputRe
 /// The answer for clients without further abilities.
 pub(crate) fn text(gateway: &gateway::State, waiting: &PendingApproval) -> CallToolResult {
     let page = waiting.page(gateway);
-    let PendingApproval { txn_id, status, expires_at, .. } = waiting;
+    let PendingApproval { txn_id, status, expires_at, inquiry, .. } = waiting;
     let said = if status == "approved" {
         format!("Approved and being sent. Call `wait` with txn_id {txn_id} for the response.")
     } else {
         format!(
             "A person must approve this request. Show your user this page: {page}\nThen call `wait` with txn_id \
-             {txn_id}. Do not send the request in another way. It expires at {expires_at}."
+             {txn_id}. Do not send the request in another way. It expires at {expires_at}.{}",
+            inquiry.in_words()
         )
     };
-    let mut result = CallToolResult::success(vec![ContentBlock::text(said)]);
-    result.structured_content = Some(json!({
+    // Also in the data: some programs show a model nothing else.
+    let mut data = json!({
         "outcome": "pending", "status": status, "txn_id": txn_id, "approval_url": page, "expires_at": expires_at,
-    }));
+        "next": said,
+    });
+    inquiry.add_to(&mut data);
+    let mut result = CallToolResult::success(vec![ContentBlock::text(said)]);
+    result.structured_content = Some(data);
     result
 }

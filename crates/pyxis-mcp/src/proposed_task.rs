@@ -3,11 +3,18 @@
 use std::fmt::Write;
 
 use rmcp::model::{CallToolResult, ContentBlock};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::inquiry::Inquiry;
 
 /// Result with the state of a proposed task, and what to do next.
-pub(crate) fn result(task: Value) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text(&task))]);
+pub(crate) fn result(mut task: Value) -> CallToolResult {
+    let said = text(&task);
+    if task["state"] == "proposed" {
+        // Also in the data: some programs show a model nothing else.
+        task["next"] = json!(said);
+    }
+    let mut result = CallToolResult::success(vec![ContentBlock::text(said)]);
     result.structured_content = Some(task);
     result
 }
@@ -17,10 +24,11 @@ fn text(task: &Value) -> String {
     match member("state") {
         "proposed" => format!(
             "A person must approve this task. Show your user this page: {}\nThen call `wait` with txn_id {}. Until it is \
-             approved, each request needs its own approval. The proposal expires at {}.",
+             approved, each request needs its own approval. The proposal expires at {}.{}",
             member("page"),
             member("task_id"),
             member("expires_at"),
+            Inquiry::read(task).in_words(),
         ),
         "approved" => format!(
             "Approved until {}. These requests need no further approval:{}",

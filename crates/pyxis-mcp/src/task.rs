@@ -17,7 +17,8 @@ pub(crate) fn from_pending(gateway: &gateway::State, waiting: &PendingApproval) 
     let said = if waiting.status == "approved" {
         "Approved and being sent.".to_owned()
     } else {
-        format!("A person must approve this request: {}", waiting.page(gateway))
+        // The address ends at a blank, never at a full stop.
+        format!("A person must approve this request: {}{}", waiting.page(gateway), waiting.inquiry.in_words())
     };
     Task::new(&waiting.txn_id, TaskStatus::Working, created, now)
         .with_status_message(said)

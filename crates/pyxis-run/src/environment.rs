@@ -101,13 +101,20 @@ pub(crate) fn set_all(variables: &mut Variables, proxy: &Proxy, files: &TrustFil
 
 /// The variables of `pyxis run` that the command may see.
 fn visible_variables(own: Variables, key: &[u8]) -> Variables {
+    let private = private_names(&own, key);
+    let is_removed = |name: &OsStr| REMOVED.iter().any(|removed| name == OsStr::new(removed));
+    own.into_iter().filter(|(name, _)| !is_removed(name) && !private.contains(name)).collect()
+}
+
+/// Names of the variables that may hold a secret of Pyxis. They are its settings (`PX_…`), variables that a setting names
+/// as its source (`env:NAME`), and variables with the agent key.
+pub fn private_names(own: &Variables, key: &[u8]) -> BTreeSet<OsString> {
     let sources: BTreeSet<OsString> =
         own.iter().filter(|(name, _)| is_setting(name)).filter_map(|(_, value)| source(value)).collect();
-    let is_kept = |name: &OsStr, value: &OsStr| {
-        let is_removed = REMOVED.iter().any(|removed| name == OsStr::new(removed));
-        !is_removed && !is_setting(name) && !sources.contains(name) && !holds(value, key)
-    };
-    own.into_iter().filter(|(name, value)| is_kept(name, value)).collect()
+    let is_private =
+        |name: &OsString, value: &OsStr| is_setting(name) || sources.contains(name) || holds(value, key);
+    let found = own.iter().filter(|(name, value)| is_private(name, value));
+    found.map(|(name, _)| name.clone()).collect()
 }
 
 /// True for a setting of Pyxis.

@@ -29,7 +29,7 @@ mod tunnel;
 mod websocket;
 
 pub use authority::AuthorityError;
-pub use environment::{Surroundings, Variables};
+pub use environment::{Surroundings, Variables, private_names};
 pub use files::{TrustFiles, TrustFilesError};
 pub use identity::{IdentityError, ProxyIdentity};
 pub use listener::{Proxy, ProxyError, ProxyParts};

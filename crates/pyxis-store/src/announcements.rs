@@ -1,9 +1,10 @@
-//! Rooms and people that a request was announced to.
+//! Rooms and people that a request or a task was announced to.
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{TxnId, UserId, WorkspaceId};
+use pyxis_core::id::{UserId, WorkspaceId};
 
-use crate::db::{Bind, Rows, row, sql, stored_enum};
+use crate::db::{Bind, FromRow, Row, Rows, Value, sql, stored_enum};
+use crate::message_subject::{MessageSubject, SubjectKind};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
@@ -16,60 +17,74 @@ stored_enum! {
     }
 }
 
-row! {
-    /// An announcement to one recipient.
-    pub AnnouncementRow: "announcements", announcement_columns {
-        /// Transaction id of the approval.
-        txn_id: TxnId,
-        /// Name of a chat platform, or `push`.
-        channel: String,
-        /// Kind of recipient.
-        kind: RecipientKind,
-        /// Id of a room on its platform, or of a user.
-        recipient: String,
-        /// Time from which it is sent.
-        at: UnixMillis,
-        /// Workspace of the approval.
-        workspace_id: WorkspaceId,
+/// An announcement to one recipient.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnnouncementRow {
+    /// The announced request or task.
+    pub subject: MessageSubject,
+    /// Name of a chat platform, or `push`.
+    pub channel: String,
+    /// Kind of recipient.
+    pub kind: RecipientKind,
+    /// Id of a room on its platform, or of a user.
+    pub recipient: String,
+    /// Time from which it is sent.
+    pub at: UnixMillis,
+    /// Workspace of the subject.
+    pub workspace_id: WorkspaceId,
+}
+
+impl FromRow for AnnouncementRow {
+    const TABLE: &'static str = "announcements";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            subject: MessageSubject::read(row)?,
+            channel: row.take("channel")?,
+            kind: row.take("kind")?,
+            recipient: row.take("recipient")?,
+            at: row.take("at")?,
+            workspace_id: row.take("workspace_id")?,
+        })
     }
 }
 
 /// Adds announcements; those that exist stay as they are.
 pub async fn insert(tx: &mut Tx, new: &[AnnouncementRow]) -> Result<(), StoreError> {
-    if new.is_empty() {
-        return Ok(());
+    for kind in SubjectKind::ALL {
+        let of_kind = new.iter().filter(|new| new.subject.kind() == *kind);
+        let rows: Rows = of_kind.map(values).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let text = "INSERT INTO announcements (txn_id, channel, kind, recipient, at, workspace_id) \
+                    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+        tx.execute_each(kind.text(text), rows).await?;
     }
-    let rows: Rows = new
-        .iter()
-        .map(|new| {
-            vec![
-                new.txn_id.bind(),
-                new.channel.clone().bind(),
-                new.kind.bind(),
-                new.recipient.clone().bind(),
-                new.at.bind(),
-                new.workspace_id.bind(),
-            ]
-        })
-        .collect();
-    let text = "INSERT INTO announcements (txn_id, channel, kind, recipient, at, workspace_id) \
-                VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
-    tx.execute_each(text.into(), rows).await?;
     Ok(())
 }
 
-/// Announcements of a request, oldest first.
+fn values(new: &AnnouncementRow) -> Vec<Value> {
+    vec![
+        new.subject.bind(),
+        new.channel.clone().bind(),
+        new.kind.bind(),
+        new.recipient.clone().bind(),
+        new.at.bind(),
+        new.workspace_id.bind(),
+    ]
+}
+
+/// Announcements of a request or a task, oldest first.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
-    txn: TxnId,
+    subject: impl Into<MessageSubject>,
 ) -> Result<Vec<AnnouncementRow>, StoreError> {
-    let query = sql(concat!(
-        "SELECT ",
-        announcement_columns!(),
-        " FROM announcements WHERE workspace_id = $1 AND txn_id = $2 ORDER BY at, channel, kind, recipient"
-    ));
-    executor.all(query.bind(workspace).bind(txn)).await
+    let subject = subject.into();
+    let query = sql("SELECT 'request' AS subject, txn_id, channel, kind, recipient, at, workspace_id \
+         FROM announcements WHERE workspace_id = $1 AND txn_id = $2 ORDER BY at, channel, kind, recipient");
+    executor.all(subject.kind().statement(query.bind(workspace).bind(subject))).await
 }
 
 /// Removes an announcement that is sent later than `new`, which is in its place.
@@ -77,12 +92,12 @@ pub async fn replace_later(tx: &mut Tx, new: &AnnouncementRow) -> Result<(), Sto
     let query = sql("DELETE FROM announcements WHERE workspace_id = $1 AND txn_id = $2 AND channel = $3 \
          AND kind = $4 AND recipient = $5 AND at > $6")
     .bind(new.workspace_id)
-    .bind(new.txn_id)
+    .bind(new.subject)
     .bind(&new.channel)
     .bind(new.kind)
     .bind(&new.recipient)
     .bind(new.at);
-    tx.execute(query).await?;
+    tx.execute(new.subject.kind().statement(query)).await?;
     Ok(())
 }
 
@@ -101,5 +116,9 @@ pub async fn remove_later(
     .bind(RecipientKind::Person)
     .bind(person.to_string())
     .bind(now);
-    tx.execute(query).await
+    let mut count = 0;
+    for kind in SubjectKind::ALL {
+        count += tx.execute(kind.statement(query.clone())).await?;
+    }
+    Ok(count)
 }

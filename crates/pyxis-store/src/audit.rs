@@ -8,6 +8,7 @@ mod appender;
 mod change;
 mod checkpoint;
 mod disclosure;
+mod open_requests;
 mod ordered;
 mod recorded_event;
 mod search;
@@ -33,6 +34,7 @@ pub use appender::Appender;
 pub use change::{AuditedStore, Change};
 pub use checkpoint::{Checkpoint, CheckpointError, HeadMatch, checkpoint, find_head, newest};
 pub use disclosure::Disclosure;
+pub use open_requests::open_between;
 pub use ordered::AuditColumn;
 pub use recorded_event::RecordedEvent;
 pub use search::{

@@ -43,6 +43,8 @@ pub const TABLES: &[&str] = &[
     "grants",
     "tasks",
     "task_actions",
+    "task_messages",
+    "task_announcements",
     "approvals",
     "approval_bodies",
     "undelivered_outcomes",

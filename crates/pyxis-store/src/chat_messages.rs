@@ -1,56 +1,91 @@
-//! Chat messages about approvals. They are written in the transaction of the change that they announce, and any node
-//! may post and edit them. A message is due while its shown state differs from the desired one.
+//! Chat messages about approvals and proposed tasks. They are written in the transaction of the change that they
+//! announce, and any node may post and edit them. A message is due while its shown state differs from the desired one.
 
-use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{ChatMessageId, TxnId, UserId, WorkspaceId};
+use pyxis_core::id::{ChatMessageId, UserId, WorkspaceId};
 
-use crate::db::{row, sql};
-use crate::{Engine, Executor, StoreError, Tx};
+use crate::db::{FromRow, Row, SqlQuery, sql};
+use crate::message_subject::{MessageState, MessageSubject, SubjectKind};
+use crate::{Engine, Executor, Store, StoreError, Tx};
 
-row! {
-    /// A chat message.
-    pub ChatMessageRow: "chat_messages", chat_message_columns {
-        /// Unique identifier.
-        id: ChatMessageId,
-        /// Workspace of the approval.
-        workspace_id: WorkspaceId,
-        /// Transaction id of the approval.
-        txn_id: TxnId,
-        /// Chat platform.
-        platform: ChatPlatform,
-        /// Chat or room id on the platform.
-        chat: String,
-        /// Approval state that the message should show.
-        wanted: ApprovalState,
-        /// Approval state that the message shows; `None` until posted.
-        shown: Option<ApprovalState>,
-        /// Message id on the platform, once posted.
-        message_ref: Option<String>,
-        /// Number of consecutive failed attempts.
-        attempts: i64,
-        /// Time from which it may be posted or edited next; `None` if nothing is due.
-        next_at: Option<UnixMillis>,
-        /// Error of the last attempt.
-        error: Option<String>,
-        /// Creation time.
-        created_at: UnixMillis,
-        /// User whom a private message was written for; `None` for a room.
-        recipient: Option<UserId>,
+/// A chat message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatMessageRow {
+    /// Unique identifier.
+    pub id: ChatMessageId,
+    /// Workspace of the subject.
+    pub workspace_id: WorkspaceId,
+    /// Request or task that it is about.
+    pub subject: MessageSubject,
+    /// Chat platform.
+    pub platform: ChatPlatform,
+    /// Chat or room id on the platform.
+    pub chat: String,
+    /// State that the message should show.
+    pub wanted: MessageState,
+    /// State that the message shows; `None` until posted.
+    pub shown: Option<MessageState>,
+    /// Message id on the platform, once posted.
+    pub message_ref: Option<String>,
+    /// Number of consecutive failed attempts.
+    pub attempts: i64,
+    /// Time from which it may be posted or edited next; `None` if nothing is due.
+    pub next_at: Option<UnixMillis>,
+    /// Error of the last attempt.
+    pub error: Option<String>,
+    /// Creation time.
+    pub created_at: UnixMillis,
+    /// User whom a private message was written for; `None` for a room.
+    pub recipient: Option<UserId>,
+}
+
+/// Columns of a [`ChatMessageRow`] about a request.
+macro_rules! chat_message_columns {
+    () => {
+        "id, workspace_id, 'request' AS subject, txn_id, platform, chat, wanted, shown, message_ref, attempts, \
+         next_at, error, created_at, recipient"
+    };
+}
+
+impl FromRow for ChatMessageRow {
+    const TABLE: &'static str = "chat_messages";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.take("id")?,
+            workspace_id: row.take("workspace_id")?,
+            subject: MessageSubject::read(row)?,
+            platform: row.take("platform")?,
+            chat: row.take("chat")?,
+            wanted: row.take("wanted")?,
+            shown: row.take("shown")?,
+            message_ref: row.take("message_ref")?,
+            attempts: row.take("attempts")?,
+            next_at: row.take("next_at")?,
+            error: row.take("error")?,
+            created_at: row.take("created_at")?,
+            recipient: row.take("recipient")?,
+        })
     }
 }
-pub(crate) use chat_message_columns;
+
+impl ChatMessageRow {
+    /// The statement about messages of this kind, from the one about messages about requests.
+    fn statement(&self, about_requests: SqlQuery) -> SqlQuery {
+        self.subject.kind().statement(about_requests)
+    }
+}
 
 /// A chat message to post.
 #[derive(Clone, Debug)]
 pub struct NewChatMessage {
     /// Unique identifier.
     pub id: ChatMessageId,
-    /// Workspace of the approval.
+    /// Workspace of the subject.
     pub workspace_id: WorkspaceId,
-    /// Transaction id of the approval.
-    pub txn_id: TxnId,
+    /// Request or task that it is about.
+    pub subject: MessageSubject,
     /// Chat platform.
     pub platform: ChatPlatform,
     /// Chat or room id on the platform.
@@ -71,27 +106,28 @@ pub async fn insert(executor: impl Executor, new: &NewChatMessage) -> Result<(),
          VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, $7, $8)")
         .bind(new.id)
         .bind(new.workspace_id)
-        .bind(new.txn_id)
+        .bind(new.subject)
         .bind(new.platform)
         .bind(&new.chat)
         .bind(&new.nonce_hash)
         .bind(new.created_at)
         .bind(new.recipient);
-    executor.execute(query).await?;
+    executor.execute(new.subject.kind().statement(query)).await?;
     Ok(())
 }
 
-/// Makes an unposted message in a chat about a transaction due at `due`, if it is due later.
+/// Makes an unposted message in a chat about a subject due at `due`, if it is due later.
 pub async fn bring_forward(
     tx: &mut Tx,
     workspace: WorkspaceId,
-    txn: TxnId,
+    subject: MessageSubject,
     (platform, chat): (ChatPlatform, &str),
     due: UnixMillis,
 ) -> Result<(), StoreError> {
     let query = sql("UPDATE chat_messages SET next_at = $1, created_at = $1 WHERE workspace_id = $2 \
          AND txn_id = $3 AND platform = $4 AND chat = $5 AND message_ref IS NULL AND next_at > $1");
-    tx.execute(query.bind(due).bind(workspace).bind(txn).bind(platform).bind(chat)).await?;
+    let query = query.bind(due).bind(workspace).bind(subject).bind(platform).bind(chat);
+    tx.execute(subject.kind().statement(query)).await?;
     Ok(())
 }
 
@@ -105,44 +141,76 @@ pub async fn delete_unposted(
 ) -> Result<u64, StoreError> {
     let query = sql("DELETE FROM chat_messages WHERE workspace_id = $1 AND recipient = $2 \
          AND platform = $3 AND chat = $4 AND message_ref IS NULL");
-    tx.execute(query.bind(workspace).bind(recipient).bind(platform).bind(account)).await
+    execute_on_all(tx, &query.bind(workspace).bind(recipient).bind(platform).bind(account)).await
 }
 
-/// Sets the desired state of all messages about a transaction. Returns their number.
+/// Executes a statement about messages about requests, and the same about tasks. Returns the number of changed rows.
+async fn execute_on_all(tx: &mut Tx, about_requests: &SqlQuery) -> Result<u64, StoreError> {
+    let mut count = 0;
+    for kind in SubjectKind::ALL {
+        count += tx.execute(kind.statement(about_requests.clone())).await?;
+    }
+    Ok(count)
+}
+
+/// Sets the desired state of all messages about a subject. Returns their number.
 pub async fn set_desired_state(
     executor: impl Executor,
     workspace: WorkspaceId,
-    txn: TxnId,
-    state: ApprovalState,
+    subject: impl Into<MessageSubject>,
+    state: impl Into<MessageState>,
     now: UnixMillis,
 ) -> Result<u64, StoreError> {
     let query = sql("UPDATE chat_messages SET wanted = $1, next_at = $2, attempts = 0 \
          WHERE workspace_id = $3 AND txn_id = $4 AND wanted <> $1");
-    executor.execute(query.bind(state).bind(now).bind(workspace).bind(txn)).await
+    let (subject, state) = (subject.into(), state.into());
+    let query = query.bind(state).bind(now).bind(workspace).bind(subject);
+    executor.execute(subject.kind().statement(query)).await
 }
 
-/// Makes the messages about a pending transaction due again because their content changed. A message that is being
+/// Makes the messages about a pending subject due again because their content changed. A message that is being
 /// posted or edited stays claimed, and is due again afterwards.
 pub async fn refresh(
     executor: impl Executor,
     workspace: WorkspaceId,
-    txn: TxnId,
+    subject: impl Into<MessageSubject>,
     now: UnixMillis,
 ) -> Result<u64, StoreError> {
+    let subject = subject.into();
     let query = sql("UPDATE chat_messages SET attempts = 0, \
          next_at = CASE WHEN next_at > $1 THEN next_at + 1 ELSE CAST($1 AS BIGINT) END \
          WHERE workspace_id = $2 AND txn_id = $3 AND wanted = 'pending' \
          AND (message_ref IS NOT NULL OR next_at IS NOT NULL)");
-    executor.execute(query.bind(now).bind(workspace).bind(txn)).await
+    executor.execute(subject.kind().statement(query.bind(now).bind(workspace).bind(subject))).await
 }
 
-/// Claims up to `limit` due messages of a platform, in all workspaces, longest due first. No one else gets them before
-/// `until`.
+/// Claims up to `limit` due messages of a platform, in all workspaces, longest due first. If messages about requests are
+/// due, too, a quarter of them is about tasks at most. No one else gets them before `until`.
 pub async fn claim(
-    executor: impl Executor,
+    store: &Store,
     platform: ChatPlatform,
     now: UnixMillis,
     until: UnixMillis,
+    limit: u32,
+) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let count = |rows: &[ChatMessageRow]| u32::try_from(rows.len()).unwrap_or(limit);
+    let (claim, share) = ((now, until), limit.div_ceil(4));
+    let mut claimed = claim_kind(store, SubjectKind::Task, platform, claim, share).await?;
+    let has_more_tasks = count(&claimed) == share;
+    let left = limit.saturating_sub(count(&claimed));
+    claimed.extend(claim_kind(store, SubjectKind::Request, platform, claim, left).await?);
+    let left = limit.saturating_sub(count(&claimed));
+    if has_more_tasks && left > 0 {
+        claimed.extend(claim_kind(store, SubjectKind::Task, platform, claim, left).await?);
+    }
+    Ok(claimed)
+}
+
+async fn claim_kind(
+    store: &Store,
+    kind: SubjectKind,
+    platform: ChatPlatform,
+    (now, until): (UnixMillis, UnixMillis),
     limit: u32,
 ) -> Result<Vec<ChatMessageRow>, StoreError> {
     let query = sql("UPDATE chat_messages SET next_at = $1 WHERE next_at <= $2 AND id IN \
@@ -150,11 +218,12 @@ pub async fn claim(
     let query = query.bind(until).bind(now).bind(platform).bind(i64::from(limit));
     // A decision locks its message while it waits for the audit chain. Waiting for that lock here, with other messages
     // claimed, could deadlock.
-    let query = match executor.engine() {
+    let query = match store.engine() {
         Engine::Sqlite => query,
         Engine::Postgres => query.append(" FOR UPDATE SKIP LOCKED"),
     };
-    executor.returning(query.append(concat!(") RETURNING ", chat_message_columns!()))).await
+    let query = query.append(concat!(") RETURNING ", chat_message_columns!()));
+    store.returning(kind.statement(query)).await
 }
 
 /// Records that a message now shows `state`, as `message_ref`. It is due again immediately if another state is desired
@@ -162,15 +231,29 @@ pub async fn claim(
 pub async fn record_shown(
     executor: impl Executor,
     claimed: &ChatMessageRow,
-    state: ApprovalState,
+    state: impl Into<MessageState>,
     message_ref: &str,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
     let query = sql("UPDATE chat_messages SET shown = $1, message_ref = $2, attempts = 0, error = NULL, \
          next_at = CASE WHEN wanted = $1 AND next_at = CAST($3 AS BIGINT) THEN NULL \
          ELSE CAST($4 AS BIGINT) END WHERE id = $5");
-    let query = query.bind(state).bind(message_ref).bind(claimed.next_at).bind(now).bind(claimed.id);
-    executor.execute(query).await?;
+    let query = query.bind(state.into()).bind(message_ref).bind(claimed.next_at).bind(now).bind(claimed.id);
+    executor.execute(claimed.statement(query)).await?;
+    Ok(())
+}
+
+/// Records the id of a message of which only the platform knew that it was posted. It is due again, at the latest when
+/// its claim ends. Changes nothing if an id is known.
+pub async fn record_posted(
+    executor: impl Executor,
+    message: ChatMessageId,
+    message_ref: &str,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("UPDATE chat_messages SET message_ref = $1, shown = 'pending', \
+         next_at = COALESCE(next_at, CAST($2 AS BIGINT)) WHERE id = $3 AND message_ref IS NULL");
+    executor.execute(query.bind(message_ref).bind(now).bind(message)).await?;
     Ok(())
 }
 
@@ -185,7 +268,8 @@ pub async fn failed(
     let query = sql("UPDATE chat_messages SET attempts = attempts + 1, error = $1, \
          next_at = CASE WHEN next_at = CAST($2 AS BIGINT) THEN CAST($3 AS BIGINT) ELSE next_at END \
          WHERE id = $4");
-    executor.execute(query.bind(error).bind(claimed.next_at).bind(next_at).bind(claimed.id)).await?;
+    let query = query.bind(error).bind(claimed.next_at).bind(next_at).bind(claimed.id);
+    executor.execute(claimed.statement(query)).await?;
     Ok(())
 }
 
@@ -197,14 +281,14 @@ pub async fn release_claim(
     at: Option<UnixMillis>,
 ) -> Result<(), StoreError> {
     let query = sql("UPDATE chat_messages SET next_at = $1 WHERE id = $2 AND next_at = $3");
-    executor.execute(query.bind(at).bind(claimed.id).bind(claimed.next_at)).await?;
+    executor.execute(claimed.statement(query.bind(at).bind(claimed.id).bind(claimed.next_at))).await?;
     Ok(())
 }
 
 /// Postpones the due messages of a chat that no one has claimed, because the platform limits the chat until `until`.
 /// Returns their number.
 pub async fn postpone(
-    executor: impl Executor,
+    store: &Store,
     platform: ChatPlatform,
     chat: &str,
     now: UnixMillis,
@@ -212,26 +296,66 @@ pub async fn postpone(
 ) -> Result<u64, StoreError> {
     let query =
         sql("UPDATE chat_messages SET next_at = $1 WHERE platform = $2 AND chat = $3 AND next_at <= $4");
-    executor.execute(query.bind(until).bind(platform).bind(chat).bind(now)).await
+    let mut tx = store.begin().await?;
+    let count = execute_on_all(&mut tx, &query.bind(until).bind(platform).bind(chat).bind(now)).await?;
+    tx.commit().await?;
+    Ok(count)
 }
 
 /// Creation time of the message that is `steps` messages older than this one in its chat.
 pub async fn created_before(
-    executor: impl Executor,
+    store: &Store,
     message: &ChatMessageRow,
     steps: u32,
 ) -> Result<Option<UnixMillis>, StoreError> {
-    let query = sql("SELECT created_at FROM chat_messages WHERE platform = $1 AND chat = $2 AND id < $3 \
-         AND workspace_id = $4 ORDER BY id DESC LIMIT 1 OFFSET $5");
+    let query =
+        sql("SELECT id, created_at FROM chat_messages WHERE platform = $1 AND chat = $2 AND id < $3 \
+         AND workspace_id = $4 ORDER BY id DESC LIMIT $5");
     let query = query.bind(message.platform).bind(&message.chat).bind(message.id).bind(message.workspace_id);
-    let found = executor.optional(query.bind(i64::from(steps.saturating_sub(1)))).await?;
-    Ok(found.map(|(at,)| at))
+    let query = query.bind(i64::from(steps.max(1)));
+    let mut earlier: Vec<(ChatMessageId, UnixMillis)> = all_kinds(store, &query).await?;
+    earlier.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+    let nth = usize::try_from(steps.saturating_sub(1)).unwrap_or(usize::MAX);
+    Ok(earlier.get(nth).map(|(_, at)| *at))
 }
 
-/// Messages of the same workspace and chat about pending transactions that are not posted and not given up, oldest
-/// first.
+/// The newest message of the same workspace and chat that is older than this one and was posted.
+pub async fn posted_before(
+    store: &Store,
+    message: &ChatMessageRow,
+) -> Result<Option<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_message_columns!(),
+        " FROM chat_messages WHERE platform = $1 AND chat = $2 AND id < $3 AND workspace_id = $4 \
+         AND message_ref IS NOT NULL ORDER BY id DESC"
+    ));
+    let query = query.bind(message.platform).bind(&message.chat).bind(message.id).bind(message.workspace_id);
+    let rows: Vec<ChatMessageRow> = all_kinds(store, &query.limit(1)).await?;
+    Ok(rows.into_iter().max_by_key(|row| row.id))
+}
+
+/// Messages of the same workspace and chat that were announced as `message_ref`, oldest first.
+pub async fn list_announced(
+    store: &Store,
+    message: &ChatMessageRow,
+    message_ref: &str,
+) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        chat_message_columns!(),
+        " FROM chat_messages WHERE platform = $1 AND message_ref = $2 AND chat = $3 AND workspace_id = $4 \
+         ORDER BY id"
+    ));
+    let query = query.bind(message.platform).bind(message_ref).bind(&message.chat).bind(message.workspace_id);
+    let mut rows: Vec<ChatMessageRow> = all_kinds(store, &query).await?;
+    rows.sort_by_key(|row| row.id);
+    Ok(rows)
+}
+
+/// Messages of the same workspace and chat about pending subjects that are not posted and not given up, oldest first.
 pub async fn list_unposted(
-    executor: impl Executor,
+    store: &Store,
     message: &ChatMessageRow,
 ) -> Result<Vec<ChatMessageRow>, StoreError> {
     let query = sql(concat!(
@@ -240,13 +364,28 @@ pub async fn list_unposted(
         " FROM chat_messages WHERE platform = $1 AND chat = $2 AND workspace_id = $3 AND message_ref IS NULL \
          AND next_at IS NOT NULL AND wanted = 'pending' ORDER BY id"
     ));
-    executor.all(query.bind(message.platform).bind(&message.chat).bind(message.workspace_id)).await
+    let query = query.bind(message.platform).bind(&message.chat).bind(message.workspace_id);
+    let mut rows: Vec<ChatMessageRow> = all_kinds(store, &query).await?;
+    rows.sort_by_key(|row| row.id);
+    Ok(rows)
+}
+
+/// Rows of a query about messages about requests, and of the same about tasks.
+async fn all_kinds<T: FromRow + Send + 'static>(
+    store: &Store,
+    about_requests: &SqlQuery,
+) -> Result<Vec<T>, StoreError> {
+    let mut rows = Vec::new();
+    for kind in SubjectKind::ALL {
+        rows.extend(store.all(kind.statement(about_requests.clone())).await?);
+    }
+    Ok(rows)
 }
 
 /// Records that the unposted messages of a chat after `first`, up to `last`, were announced together as `message_ref`.
 /// Returns their number.
 pub async fn record_digest(
-    executor: impl Executor,
+    store: &Store,
     first: &ChatMessageRow,
     last: ChatMessageId,
     message_ref: &str,
@@ -256,10 +395,13 @@ pub async fn record_digest(
          next_at = NULL WHERE platform = $2 AND chat = $3 AND workspace_id = $4 AND id > $5 AND id <= $6 \
          AND message_ref IS NULL AND next_at IS NOT NULL AND wanted = 'pending'");
     let query = query.bind(message_ref).bind(first.platform).bind(&first.chat).bind(first.workspace_id);
-    executor.execute(query.bind(first.id).bind(last)).await
+    let mut tx = store.begin().await?;
+    let count = execute_on_all(&mut tx, &query.bind(first.id).bind(last)).await?;
+    tx.commit().await?;
+    Ok(count)
 }
 
-/// The message whose buttons carry this nonce.
+/// The message about a request whose buttons carry this nonce. Those about tasks have no buttons.
 pub async fn find_by_nonce(
     executor: impl Executor,
     platform: ChatPlatform,
@@ -275,7 +417,7 @@ pub async fn find_by_nonce(
 
 /// The message with this id on the platform.
 pub async fn find_by_ref(
-    executor: impl Executor,
+    store: &Store,
     platform: ChatPlatform,
     message_ref: &str,
 ) -> Result<Option<ChatMessageRow>, StoreError> {
@@ -284,26 +426,28 @@ pub async fn find_by_ref(
         chat_message_columns!(),
         " FROM chat_messages WHERE platform = $1 AND message_ref = $2"
     ));
-    executor.optional(query.bind(platform).bind(message_ref)).await
+    let found = all_kinds(store, &query.bind(platform).bind(message_ref)).await?;
+    Ok(found.into_iter().next())
 }
 
-/// All messages about a transaction.
+/// All messages about a subject.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
-    txn: TxnId,
+    subject: impl Into<MessageSubject>,
 ) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let subject = subject.into();
     let query = sql(concat!(
         "SELECT ",
         chat_message_columns!(),
         " FROM chat_messages WHERE workspace_id = $1 AND txn_id = $2 ORDER BY id"
     ));
-    executor.all(query.bind(workspace).bind(txn)).await
+    executor.all(subject.kind().statement(query.bind(workspace).bind(subject))).await
 }
 
 /// The newest messages of a workspace on a platform that could not be shown as desired.
 pub async fn list_failing(
-    executor: impl Executor,
+    store: &Store,
     workspace: WorkspaceId,
     platform: ChatPlatform,
     limit: u32,
@@ -313,32 +457,49 @@ pub async fn list_failing(
         chat_message_columns!(),
         " FROM chat_messages WHERE workspace_id = $1 AND platform = $2 AND error IS NOT NULL ORDER BY id DESC"
     ));
-    executor.all(query.bind(workspace).bind(platform).limit(limit)).await
+    let mut rows: Vec<ChatMessageRow> =
+        all_kinds(store, &query.bind(workspace).bind(platform).limit(limit)).await?;
+    rows.sort_by_key(|row| std::cmp::Reverse(row.id));
+    rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(rows)
+}
+
+/// Condition on a message about a request: its chat rejected it, and accepted or rejected no later message.
+macro_rules! rejected_last {
+    ($($table:literal),+) => {
+        concat!(
+            " FROM chat_messages WHERE platform = $1 AND error IS NOT NULL AND message_ref IS NULL \
+             AND next_at IS NULL"
+            $(, " AND NOT EXISTS (SELECT 1 FROM ", $table, " AS later \
+             WHERE later.platform = chat_messages.platform AND later.chat = chat_messages.chat \
+             AND later.workspace_id = chat_messages.workspace_id AND later.id > chat_messages.id \
+             AND (later.message_ref IS NOT NULL \
+             OR (later.error IS NOT NULL AND later.message_ref IS NULL AND later.next_at IS NULL)))")+
+            , " ORDER BY id"
+        )
+    };
 }
 
 /// For each chat of a platform that rejected a message and accepted none since, the newest rejected message. Covers all
 /// workspaces.
-pub async fn unreachable(
-    executor: impl Executor,
-    platform: ChatPlatform,
-) -> Result<Vec<ChatMessageRow>, StoreError> {
-    let query = sql(concat!(
-        "SELECT ",
-        chat_message_columns!(),
-        " FROM chat_messages WHERE platform = $1 AND error IS NOT NULL AND message_ref IS NULL \
-         AND next_at IS NULL AND NOT EXISTS (SELECT 1 FROM chat_messages AS later \
-         WHERE later.platform = chat_messages.platform AND later.chat = chat_messages.chat \
-         AND later.workspace_id = chat_messages.workspace_id AND later.id > chat_messages.id \
-         AND (later.message_ref IS NOT NULL \
-         OR (later.error IS NOT NULL AND later.message_ref IS NULL AND later.next_at IS NULL))) ORDER BY id"
-    ));
-    executor.all(query.bind(platform)).await
+pub async fn unreachable(store: &Store, platform: ChatPlatform) -> Result<Vec<ChatMessageRow>, StoreError> {
+    let about_requests =
+        sql(concat!("SELECT ", chat_message_columns!(), rejected_last!("chat_messages", "task_messages")));
+    let mut rows: Vec<ChatMessageRow> = store.all(about_requests.bind(platform)).await?;
+    let about_tasks =
+        sql(concat!("SELECT ", chat_message_columns!(), rejected_last!("task_messages", "request_messages")));
+    // The names change in this order, so that each table is compared with the other one, too.
+    let about_tasks =
+        SubjectKind::Task.statement(about_tasks).renamed(&[("request_messages", "chat_messages")]);
+    rows.extend(store.all(about_tasks.bind(platform)).await?);
+    rows.sort_by_key(|row: &ChatMessageRow| row.id);
+    Ok(rows)
 }
 
-/// Makes messages that a chat rejected due again if their transaction is still pending, and clears the errors of the
+/// Makes messages that a chat rejected due again if their subject is still pending, and clears the errors of the
 /// others. Returns their number.
 pub async fn revive(
-    executor: impl Executor,
+    store: &Store,
     platform: ChatPlatform,
     chat: &str,
     now: UnixMillis,
@@ -346,13 +507,16 @@ pub async fn revive(
     let query = sql("UPDATE chat_messages SET error = NULL, attempts = 0, \
          next_at = CASE WHEN wanted = 'pending' THEN CAST($1 AS BIGINT) END \
          WHERE platform = $2 AND chat = $3 AND error IS NOT NULL AND message_ref IS NULL AND next_at IS NULL");
-    executor.execute(query.bind(now).bind(platform).bind(chat)).await
+    let mut tx = store.begin().await?;
+    let count = execute_on_all(&mut tx, &query.bind(now).bind(platform).bind(chat)).await?;
+    tx.commit().await?;
+    Ok(count)
 }
 
 /// Moves the messages of a chat to its replacement. Pending ones are posted there; decided ones stay as they are.
 /// Returns their number.
 pub async fn rename_chat(
-    executor: impl Executor,
+    tx: &mut Tx,
     workspace: WorkspaceId,
     platform: ChatPlatform,
     (from, to): (&str, &str),
@@ -363,17 +527,18 @@ pub async fn rename_chat(
          shown = CASE WHEN wanted = 'pending' THEN NULL ELSE shown END, \
          next_at = CASE WHEN wanted = 'pending' THEN CAST($2 AS BIGINT) END \
          WHERE workspace_id = $3 AND platform = $4 AND chat = $5");
-    executor.execute(query.bind(to).bind(now).bind(workspace).bind(platform).bind(from)).await
+    execute_on_all(tx, &query.bind(to).bind(now).bind(workspace).bind(platform).bind(from)).await
 }
 
 /// Time when the next message of a platform is due.
 pub async fn next_due(
-    executor: impl Executor,
+    store: &Store,
     platform: ChatPlatform,
     now: UnixMillis,
 ) -> Result<Option<UnixMillis>, StoreError> {
     let query = sql("SELECT min(next_at) FROM chat_messages WHERE platform = $1 AND next_at > $2");
-    Ok(executor.optional(query.bind(platform).bind(now)).await?.and_then(|(at,)| at))
+    let firsts: Vec<(Option<UnixMillis>,)> = all_kinds(store, &query.bind(platform).bind(now)).await?;
+    Ok(firsts.into_iter().filter_map(|(at,)| at).min())
 }
 
 /// Cursor in the updates of a platform.

@@ -5,7 +5,7 @@ use pyxis_core::clock::UnixMillis;
 
 use crate::credentials::{CredentialRow, credential_columns};
 use crate::db::{Backend, SqlQuery, sql};
-use crate::{Executor, PoolState, Store, StoreError};
+use crate::{Executor, PoolState, Store, StoreError, home};
 
 impl Store {
     /// SQLite: size of the write-ahead log's file, in bytes.
@@ -60,6 +60,14 @@ pub struct InstallationState {
     pub data_key_at: Option<UnixMillis>,
     /// Creation of the oldest attestation key in use.
     pub attestation_key_at: Option<UnixMillis>,
+    /// Creation of the oldest key that signs scores; each form has one.
+    pub score_key_at: Option<UnixMillis>,
+    /// Creation of the oldest key that signs own Stamps; each workspace has one.
+    pub stamp_key_at: Option<UnixMillis>,
+    /// Creation of the key that signs receipts.
+    pub receipt_key_at: Option<UnixMillis>,
+    /// Newest complete backup, of the command or of a schedule.
+    pub backup_at: Option<UnixMillis>,
 }
 
 /// Reads the state. Each statement uses an index over what waits, or a table with few rows. `expiring_before` bounds
@@ -85,9 +93,10 @@ pub async fn read(
     let push = sql("SELECT count(*), min(a.created_at) FROM push_messages p \
          JOIN approvals a ON a.txn_id = p.txn_id WHERE p.attempts > 0 OR p.next_at <= $1");
     let push = backlog(push.bind(now)).await?;
-    let chats =
-        sql("SELECT platform, count(*), min(created_at) FROM chat_messages WHERE next_at IS NOT NULL \
-         AND created_at <= $1 GROUP BY platform");
+    let chats = sql("SELECT platform, count(*), min(created_at) FROM (\
+         SELECT platform, created_at FROM chat_messages WHERE next_at IS NOT NULL AND created_at <= $1 UNION ALL \
+         SELECT platform, created_at FROM task_messages WHERE next_at IS NOT NULL AND created_at <= $1) \
+         AS messages GROUP BY platform");
     let chats: Vec<(String, i64, Option<UnixMillis>)> = store.all(chats.bind(now)).await?;
     let chat = |(name, count, oldest): (String, i64, Option<UnixMillis>)| {
         let platform = ChatPlatform::ALL.iter().copied().find(|platform| platform.as_str() == name)?;
@@ -99,6 +108,10 @@ pub async fn read(
     let expiring: Vec<(i64,)> = store.all(expiring.bind(now).bind(expiring_before)).await?;
     let disconnected: Vec<(i64,)> =
         store.all(sql("SELECT count(*) FROM oauth_tokens WHERE problem IS NOT NULL")).await?;
+    // A score key is published before it signs.
+    let score_keys = sql("SELECT min(newest) FROM (SELECT max(created_at) AS newest FROM score_keys \
+         WHERE signs_from <= $1 GROUP BY scheme) AS signing");
+    let score_keys: Vec<(Option<UnixMillis>,)> = store.all(score_keys.bind(now)).await?;
     let first = |rows: Vec<(i64,)>| rows.first().map_or(0, |(count,)| *count);
     Ok(InstallationState {
         approvals,
@@ -112,6 +125,14 @@ pub async fn read(
         data_key_at: time("SELECT max(created_at) FROM data_keys").await?,
         attestation_key_at: time("SELECT min(created_at) FROM attestation_keys WHERE retired_at IS NULL")
             .await?,
+        score_key_at: score_keys.into_iter().next().and_then(|(time,)| time),
+        stamp_key_at: time(
+            "SELECT min(newest) FROM (SELECT max(created_at) AS newest FROM stamp_keys \
+             GROUP BY workspace_id) AS signing",
+        )
+        .await?,
+        receipt_key_at: time("SELECT max(created_at) FROM receipt_keys").await?,
+        backup_at: home::last_backup(store).await?,
     })
 }
 

@@ -57,6 +57,7 @@ pub mod listed_addresses;
 pub mod lists;
 pub mod mcp_tools;
 pub mod member_rights;
+pub mod message_subject;
 pub mod meta;
 pub mod models;
 pub mod nodes;

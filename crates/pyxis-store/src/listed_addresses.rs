@@ -5,7 +5,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
 
-use crate::db::{Bind, Rows, row, sql};
+use crate::db::{Bind, Rows, SqlQuery, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
@@ -15,21 +15,28 @@ row! {
         address: EvmAddress,
         /// Time when it was added.
         listed_at: UnixMillis,
+        /// Nullifiers of the account behind the address, as a JSON list; `None` for the address itself.
+        nullifiers: Option<String>,
     }
 }
 
-/// Adds addresses to a list; those that are on it stay as they are. Returns how many are new.
+/// Adds addresses to a list. One that is on it gets the nullifiers, if some are given and they differ. Returns how many
+/// are new or changed.
 pub async fn insert(
     tx: &mut Tx,
     workspace: WorkspaceId,
     list: &StampName,
-    addresses: &[EvmAddress],
-    now: UnixMillis,
+    addresses: &[ListedAddressRow],
 ) -> Result<u64, StoreError> {
-    let row = |address: &EvmAddress| vec![workspace.bind(), list.bind(), address.bind(), now.bind()];
+    let row = |row: &ListedAddressRow| {
+        let ListedAddressRow { address, listed_at, nullifiers } = row;
+        vec![workspace.bind(), list.bind(), address.bind(), listed_at.bind(), nullifiers.clone().bind()]
+    };
     let rows: Rows = addresses.iter().map(row).collect();
-    let text = "INSERT INTO listed_addresses (workspace_id, provider, address, listed_at) \
-        VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+    let text = "INSERT INTO listed_addresses (workspace_id, provider, address, listed_at, nullifiers) \
+        VALUES ($1, $2, $3, $4, $5) ON CONFLICT (workspace_id, provider, address) \
+        DO UPDATE SET nullifiers = excluded.nullifiers WHERE excluded.nullifiers IS NOT NULL \
+        AND listed_addresses.nullifiers IS DISTINCT FROM excluded.nullifiers";
     tx.execute_each(text.into(), rows).await
 }
 
@@ -102,16 +109,33 @@ pub async fn among(
     Ok(found.into_iter().map(|(address,)| address).collect())
 }
 
-/// True if an address is on a list. It stays there until the transaction ends.
+/// An address of a list.
+pub async fn find(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    list: &StampName,
+    address: EvmAddress,
+) -> Result<Option<ListedAddressRow>, StoreError> {
+    executor.optional(of_address(workspace, list, address)).await
+}
+
+/// An address of a list, which stays as it is until the transaction ends.
 pub async fn lock_listed(
     tx: &mut Tx,
     workspace: WorkspaceId,
     list: &StampName,
     address: EvmAddress,
-) -> Result<bool, StoreError> {
-    let query = sql("SELECT listed_at FROM listed_addresses \
-         WHERE workspace_id = $1 AND provider = $2 AND address = $3");
-    let query = query.bind(workspace).bind(list).bind(address);
+) -> Result<Option<ListedAddressRow>, StoreError> {
+    let query = of_address(workspace, list, address);
     let query = if tx.is_sqlite() { query } else { query.append(" FOR SHARE") };
-    Ok(tx.optional::<(UnixMillis,)>(query).await?.is_some())
+    tx.optional(query).await
+}
+
+fn of_address(workspace: WorkspaceId, list: &StampName, address: EvmAddress) -> SqlQuery {
+    let query = sql(concat!(
+        "SELECT ",
+        listed_address_columns!(),
+        " FROM listed_addresses WHERE workspace_id = $1 AND provider = $2 AND address = $3"
+    ));
+    query.bind(workspace).bind(list).bind(address)
 }

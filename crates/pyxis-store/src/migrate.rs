@@ -102,6 +102,10 @@ const MIGRATIONS: &[Migration] = &[
     migration!(51, "0051_tasks", Additive),
     migration!(52, "0052_escalation", Additive),
     migration!(53, "0053_pending_by_age", Additive),
+    migration!(54, "0054_task_messages", Additive),
+    migration!(55, "0055_task_passkeys", Additive),
+    migration!(56, "0056_listed_nullifiers", Additive),
+    migration!(57, "0057_push_bursts", Additive),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -125,6 +125,36 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
+/// Counts a message to a subscription among those since its first one after `since`. Returns the time of that first one
+/// and the number; `None` if the subscription is gone.
+pub async fn count_in_burst(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: PushSubscriptionId,
+    (since, now): (UnixMillis, UnixMillis),
+) -> Result<Option<(UnixMillis, i64)>, StoreError> {
+    let query = sql(
+        "UPDATE push_subscriptions SET burst_count = CASE WHEN burst_at > $1 THEN burst_count + 1 ELSE 1 END, \
+         burst_at = CASE WHEN burst_at > $1 THEN burst_at ELSE CAST($2 AS BIGINT) END \
+         WHERE workspace_id = $3 AND id = $4 RETURNING burst_at, burst_count",
+    );
+    let counted = executor.returning(query.bind(since).bind(now).bind(workspace).bind(id)).await?;
+    Ok(counted.into_iter().next())
+}
+
+/// Takes back a message that was counted in the burst since `first` and was not accepted.
+pub async fn uncount_in_burst(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    id: PushSubscriptionId,
+    first: UnixMillis,
+) -> Result<(), StoreError> {
+    let query = sql("UPDATE push_subscriptions SET burst_count = burst_count - 1 \
+         WHERE workspace_id = $1 AND id = $2 AND burst_at = $3 AND burst_count > 0");
+    executor.execute(query.bind(workspace).bind(id).bind(first)).await?;
+    Ok(())
+}
+
 /// Records that the push service accepted a message.
 pub async fn succeeded(
     executor: impl Executor,

@@ -1,5 +1,7 @@
 //! Tasks: lists of actions that a person approves once (`docs/reference/behavior/proxy.md#tasks`).
 
+mod ends;
+mod expiry;
 mod lists;
 mod uses;
 
@@ -7,9 +9,13 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, TaskId, WorkspaceId};
 use pyxis_core::task::TaskState;
 
-use crate::db::{SqlQuery, row, sql};
-use crate::{Executor, StoreError, StoreEvent, Tx};
+use crate::db::{row, sql};
+use crate::{Executor, StoreError, Tx, chat_messages};
 
+pub use ends::{
+    StoppedTask, TaskStop, stop, stop_beyond_scope, stop_for_agent, stop_for_credential, withdraw_for_agent,
+};
+pub use expiry::{due, expire, next_expiry};
 pub use lists::{TaskFilter, actions_of, count_proposed, list, list_proposed, purge};
 pub use uses::{ClaimedUse, TaskLookup, claim, covering, return_use};
 
@@ -43,6 +49,8 @@ row! {
         stopped_by_email: Option<String>,
         /// Time of an early end.
         ended_at: Option<UnixMillis>,
+        /// Name of the passkey that confirmed the approval.
+        passkey: Option<String>,
     }
 }
 pub(crate) use task_columns;
@@ -161,8 +169,8 @@ pub async fn count_waiting(
     Ok(executor.optional(query).await?.map_or(0, |(count,)| count))
 }
 
-/// Locks an agent until the transaction ends, so that the number of its proposals is exact. Marks overdue ones as
-/// expired. Returns the number of pending ones.
+/// Locks an agent until the transaction ends, so that the number of its proposals is exact. Expires overdue ones.
+/// Returns the number of pending ones.
 pub async fn lock_proposals(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -173,9 +181,7 @@ pub async fn lock_proposals(
     let lock = if tx.is_sqlite() { "" } else { " FOR NO KEY UPDATE" };
     let query = sql("SELECT max_pending FROM agents WHERE workspace_id = $1 AND id = $2");
     let _: Option<(i64,)> = tx.optional(query.bind(workspace).bind(agent).append(lock)).await?;
-    let query = sql("UPDATE tasks SET state = 'expired', ended_at = expires_at \
-         WHERE workspace_id = $1 AND agent_id = $2 AND state = 'proposed' AND expires_at <= $3");
-    tx.execute(query.bind(workspace).bind(agent).bind(now)).await?;
+    expiry::expire_for_agent(tx, workspace, agent, now).await?;
     let query = sql("SELECT count(*) FROM tasks \
          WHERE workspace_id = $1 AND agent_id = $2 AND state = 'proposed'");
     Ok(tx.optional(query.bind(workspace).bind(agent)).await?.map_or(0, |(count,)| count))
@@ -233,9 +239,11 @@ pub struct TaskDecision<'a> {
     pub reason: Option<&'a str>,
     /// New end of the task, if it is approved.
     pub expires_at: Option<UnixMillis>,
+    /// Name of the passkey that confirmed an approval.
+    pub passkey: Option<&'a str>,
 }
 
-/// Decides a proposed task. Returns false if it is no longer pending.
+/// Decides a proposed task, and updates the messages about it. Returns false if it is no longer pending.
 pub async fn decide(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -243,18 +251,23 @@ pub async fn decide(
     decision: TaskDecision<'_>,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let TaskDecision { state, by, reason, expires_at } = decision;
+    let TaskDecision { state, by, reason, expires_at, passkey } = decision;
     let query = sql("UPDATE tasks SET state = $1, decided_at = $2, decided_by_email = $3, reason = $4, \
-         expires_at = coalesce(CAST($5 AS BIGINT), expires_at) \
-         WHERE workspace_id = $6 AND id = $7 AND state = 'proposed' AND expires_at > $2")
+         expires_at = coalesce(CAST($5 AS BIGINT), expires_at), passkey = $6 \
+         WHERE workspace_id = $7 AND id = $8 AND state = 'proposed' AND expires_at > $2")
     .bind(state)
     .bind(now)
     .bind(by)
     .bind(reason)
     .bind(expires_at)
+    .bind(passkey)
     .bind(workspace)
     .bind(id);
-    Ok(tx.execute(query).await? == 1)
+    if tx.execute(query).await? != 1 {
+        return Ok(false);
+    }
+    chat_messages::set_desired_state(tx, workspace, id, state, now).await?;
+    Ok(true)
 }
 
 /// Sets the number of uses of an action, and the version of the secret, as approved.
@@ -269,95 +282,6 @@ pub async fn approve_action(
          WHERE workspace_id = $3 AND task_id = $4 AND position = $5");
     let query = query.bind(max_uses).bind(credential_version).bind(workspace).bind(task).bind(position);
     tx.execute(query).await.map(drop)
-}
-
-/// End of running tasks before their time.
-#[derive(Clone, Copy, Debug)]
-pub struct TaskStop<'a> {
-    /// Reason, as the agent and people see it.
-    pub reason: &'a str,
-    /// Email address of the person; `None` after a change of policy, secret or agent.
-    pub by: Option<&'a str>,
-    /// Current time.
-    pub now: UnixMillis,
-}
-
-impl<'a> TaskStop<'a> {
-    /// A stop after a change of configuration.
-    pub const fn after_change(reason: &'a str, now: UnixMillis) -> Self {
-        Self { reason, by: None, now }
-    }
-
-    /// The statement up to the selection of tasks.
-    fn statement(self, workspace: WorkspaceId) -> SqlQuery {
-        sql("UPDATE tasks SET state = 'stopped', ended_at = $1, reason = $2, stopped_by_email = $3 \
-             WHERE workspace_id = $4 AND state = 'approved' AND expires_at > $1")
-        .bind(self.now)
-        .bind(self.reason)
-        .bind(self.by)
-        .bind(workspace)
-    }
-}
-
-/// Stops the selected tasks, and wakes the pages that show them. Returns their number.
-async fn stop_selected(tx: &mut Tx, workspace: WorkspaceId, query: SqlQuery) -> Result<usize, StoreError> {
-    let stopped: Vec<(TaskId,)> = tx.returning(query.append(" RETURNING id")).await?;
-    for (task,) in &stopped {
-        tx.notify(StoreEvent::Task { workspace, task: *task });
-    }
-    Ok(stopped.len())
-}
-
-/// Stops an approved task. Returns false if it is no longer running.
-pub async fn stop(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    id: TaskId,
-    stop: TaskStop<'_>,
-) -> Result<bool, StoreError> {
-    let query = stop.statement(workspace).push(" AND id = ?", id);
-    Ok(stop_selected(tx, workspace, query).await? == 1)
-}
-
-/// Stops all approved tasks of an agent. Returns their number.
-pub async fn stop_for_agent(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    agent: AgentId,
-    stop: TaskStop<'_>,
-) -> Result<usize, StoreError> {
-    let query = stop.statement(workspace).push(" AND agent_id = ?", agent);
-    stop_selected(tx, workspace, query).await
-}
-
-/// Stops all approved tasks of an agent with an action of a credential that the agent may no longer use. Returns their
-/// number. The agent does not use all credentials.
-pub async fn stop_beyond_scope(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    agent: AgentId,
-    stop: TaskStop<'_>,
-) -> Result<usize, StoreError> {
-    let query = stop.statement(workspace).push(" AND agent_id = ?", agent).push(
-        " AND EXISTS (SELECT 1 FROM task_actions WHERE task_actions.task_id = tasks.id AND max_uses > 0 \
-         AND credential_id NOT IN (SELECT credential_id FROM agent_credentials WHERE agent_id = ?))",
-        agent,
-    );
-    stop_selected(tx, workspace, query).await
-}
-
-/// Stops all approved tasks with an action of this credential, after a new secret. Returns their number.
-pub async fn stop_for_credential(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    credential: CredentialId,
-    stop: TaskStop<'_>,
-) -> Result<usize, StoreError> {
-    let query = stop.statement(workspace).push(
-        " AND id IN (SELECT task_id FROM task_actions WHERE credential_id = ? AND max_uses > 0)",
-        credential,
-    );
-    stop_selected(tx, workspace, query).await
 }
 
 /// Actions of running tasks with this credential.

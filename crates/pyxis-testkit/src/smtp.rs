@@ -1,5 +1,7 @@
 //! A real mail server: aiosmtpd, from the Python environment named by `PX_TEST_PYTHON_TOOLS`.
 
+mod faulty;
+
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -8,6 +10,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::tls::Authority;
+
+pub use self::faulty::FaultyMailServer;
 
 /// Password of every account.
 pub const PASSWORD: &str = "mail-canary/7Qx+9&k";

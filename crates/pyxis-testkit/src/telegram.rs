@@ -154,6 +154,11 @@ impl Telegram {
         self.shared.inner().updates.len()
     }
 
+    /// True once the bot acknowledged an update.
+    pub fn has_acknowledged(&self, update: &Value) -> bool {
+        !self.shared.inner().updates.iter().any(|waiting| waiting["update_id"] == update["update_id"])
+    }
+
     /// Waits until `reached` returns a value.
     pub async fn until<T>(&self, reached: impl Fn(&Self) -> Option<T>) -> T {
         let mut changed = self.shared.changed.subscribe();
@@ -226,12 +231,13 @@ impl Telegram {
 
     /// Like [`press`](Self::press), with arbitrary callback data.
     pub fn press_with(&self, message: &ChatMessage, data: &str, user: i64) -> Value {
+        let chat: i64 = message.chat.parse().unwrap_or(1);
         self.shared.change(|inner| {
             let id = format!("press-{}", inner.presses.len());
             inner.presses.push(id.clone());
             inner.push(json!({ "callback_query": {
                 "id": id, "from": person(user), "data": data, "chat_instance": "1",
-                "message": { "message_id": message.id, "date": 1, "chat": { "id": 1, "type": "private" } },
+                "message": { "message_id": message.id, "date": 1, "chat": { "id": chat, "type": "private" } },
             } }))
         })
     }

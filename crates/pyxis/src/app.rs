@@ -44,6 +44,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
     signed_head::expect_file(&config)?;
     let store = connect_store(&config)?;
+    expect_sessions(&store).await?;
     signed_head::expect_records(&config, &store).await?;
     migrate(&store).await?;
     let keyring = keyring(&config, &store, &*entropy, clock.now()).await?;
@@ -176,6 +177,12 @@ pub async fn open_store(config: &Config) -> Result<Store> {
 /// Brings the schema up to date, unless that would break older nodes that are running. Returns the resulting level.
 pub async fn migrate(store: &Store) -> Result<i64> {
     store.migrate_at(SystemClock.now()).await.context("cannot migrate the database schema")
+}
+
+/// Refuses a pooler that is not in session mode. Call this before any other statement: those are prepared, and such a
+/// pooler may refuse them with an error that does not name the cause.
+pub async fn expect_sessions(store: &Store) -> Result<()> {
+    store.check_sessions().await.context("cannot use the database")
 }
 
 /// Opens the database without migrating it.

@@ -34,8 +34,13 @@ pub use decisions::{Approve, Deny, PersonOptions};
 pub use delivery::WebhookCommand;
 pub use mcp::{Connect, ConnectionCommand, McpBridge, McpToolCommand, ToolPermission};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
-pub use names::{NewCredentialName, UserEmail};
-pub use own_stamps::{AddressOptions, AllowListCommand, OnchainStampCommand, OwnStampOptions};
+pub use names::{
+    AgentLabel, ApiKeyLabel, CredentialLabel, IssuerLabel, ModelLabel, NameArgument, NameLabel, OptionalName,
+    PersonLabel, ScorerLabel, StampLabel, WorkspaceLabel,
+};
+pub use own_stamps::{
+    AddressOptions, AllowListCommand, NewOnchainStamp, OnchainStampCommand, OwnStampOptions,
+};
 pub use people::{UserCommand, UserRole};
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
@@ -204,7 +209,7 @@ pub enum Command {
     Approve(Approve),
     /// Deny a request waiting for approval.
     Deny(Deny),
-    /// Show, approve, deny and stop tasks that agents propose.
+    /// List, show, approve, deny and stop tasks that agents propose.
     #[command(subcommand, alias = "tasks")]
     Task(TaskCommand),
     /// Manage stored credentials.
@@ -213,7 +218,7 @@ pub enum Command {
     /// List the tools of MCP servers and set their permissions.
     #[command(subcommand, alias = "mcp-tools")]
     McpTool(McpToolCommand),
-    /// Set, print and explain policies.
+    /// Set, list, print and explain policies.
     #[command(subcommand, alias = "policies")]
     Policy(PolicyCommand),
     /// List and end grants.
@@ -238,7 +243,7 @@ pub enum Command {
     #[command(subcommand, alias = "api-keys")]
     ApiKey(ApiKeyCommand),
     /// Sign, import, explain and revoke Stamps.
-    #[command(subcommand, alias = "stamp")]
+    #[command(subcommand, visible_alias = "stamp")]
     Stamps(StampsCommand),
     /// Manage allow lists: lists of addresses as a Stamp.
     #[command(subcommand, alias = "allow-lists")]
@@ -256,13 +261,13 @@ pub enum Command {
     #[command(subcommand)]
     Activity(ActivityCommand),
     /// Train, inspect and run models that score wallets by their activity.
-    #[command(subcommand, alias = "model")]
+    #[command(subcommand, visible_alias = "model")]
     Models(ModelsCommand),
     /// Manage trusted issuers of verifiable credentials.
     #[command(subcommand, alias = "issuers")]
     Issuer(IssuerCommand),
     /// Manage proofs, their issuers and blocked addresses.
-    #[command(subcommand, alias = "proof")]
+    #[command(subcommand, visible_alias = "proof")]
     Proofs(ProofsCommand),
     /// List networks of the verification checks.
     #[command(subcommand, alias = "networks")]
@@ -336,8 +341,8 @@ pub enum KeyCommand {
 pub enum WorkspaceCommand {
     /// Add a workspace and its first agent, default-agent, and print the agent's key, once.
     Add {
-        /// Workspace name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<WorkspaceLabel>,
         /// Approval mode: the decision about requests to credentials without a policy.
         #[arg(long, value_enum, default_value = "gated")]
         mode: Mode,

@@ -54,6 +54,7 @@ mod stamp_signing;
 mod stamps;
 mod status;
 mod streamed;
+mod unknown_variables;
 mod webhooks;
 mod workspaces;
 
@@ -83,6 +84,9 @@ struct AlreadySo(String);
 /// Runs one command. It is here and not in the executable, because the code that blocks on a future compiles all of it.
 pub fn run(cli: Cli) -> ExitCode {
     let as_json = cli.global.json;
+    #[cfg(target_os = "linux")]
+    take_out_secrets(&cli);
+    unknown_variables::warn(&cli);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .on_thread_park(pyxis_store::release_idle_reads)
@@ -111,6 +115,22 @@ pub fn run(cli: Cli) -> ExitCode {
         failure::print(as_json, &error);
         ExitCode::FAILURE
     })
+}
+
+/// Takes secrets out of the environment of a process that others may look at. It comes first, because it executes the
+/// program again.
+#[cfg(target_os = "linux")]
+fn take_out_secrets(cli: &Cli) {
+    let key = match &cli.command {
+        Command::Run(options) => &options.agent_key_env,
+        Command::Proxy(options) => &options.agent_key_env,
+        _ => return,
+    };
+    let flags = cli.global.flags();
+    // `--encryption-key env:NAME` leads to the master key.
+    let source = flags.get("encryption_key").and_then(|source| source.strip_prefix("env:"));
+    let named: Vec<&str> = [key.as_str()].into_iter().chain(source).collect();
+    run::first_environment::clear(&named);
 }
 
 /// Prints help, the version, or the fault of a command line that cannot be understood.

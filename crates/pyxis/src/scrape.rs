@@ -96,7 +96,13 @@ impl Scrape {
         gauge!(metric::READY.name).set(if health.ready() { 1.0 } else { 0.0 });
         self.show_process();
         match found {
-            Ok(Ok(found)) => show(&found),
+            Ok(Ok(found)) => {
+                show(&found);
+                // A schedule reports its own backups, once they are uploaded.
+                if let (None, Some(at)) = (self.backup_interval, found.backup_at) {
+                    gauge!(metric::BACKUP_TIME.name).set(seconds(at));
+                }
+            }
             Ok(Err(error)) => tracing::debug!(%error, "cannot read the state of the installation"),
             Err(_) => tracing::debug!("reading the state of the installation takes too long"),
         }
@@ -172,7 +178,13 @@ fn show(found: &InstallationState) {
     gauge!(metric::AUDIT_HEAD_TIME.name).set(time(found.audit_signed_at));
     gauge!(metric::ACCESS_TOKENS_EXPIRING.name).set(found.expiring_tokens as f64);
     gauge!(metric::ACCOUNTS_DISCONNECTED.name).set(found.disconnected_accounts as f64);
-    for (key, at) in [("data", found.data_key_at), ("attestation", found.attestation_key_at)] {
+    for (key, at) in [
+        ("data", found.data_key_at),
+        ("attestation", found.attestation_key_at),
+        ("score", found.score_key_at),
+        ("stamp", found.stamp_key_at),
+        ("receipt", found.receipt_key_at),
+    ] {
         gauge!(metric::KEY_TIME.name, "key" => key).set(time(at));
     }
     let chat = |platform: &ChatPlatform| {

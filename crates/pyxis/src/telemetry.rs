@@ -85,6 +85,15 @@ fn describe(metric: &'static Metric) {
                 [MetricLabel { name: label, values: LabelValues::Words(words) }] => {
                     words.iter().for_each(|word| counter!(name, *label => *word).absolute(0));
                 }
+                [
+                    MetricLabel { name: first, values: LabelValues::Words(words) },
+                    MetricLabel { name: second, values: LabelValues::Words(others) },
+                ] => {
+                    let pairs = words.iter().flat_map(|word| others.iter().map(move |other| (*word, *other)));
+                    pairs.for_each(|(word, other)| {
+                        counter!(name, *first => word, *second => other).absolute(0);
+                    });
+                }
                 _ => {}
             }
         }

@@ -41,11 +41,11 @@ pub struct TaskEventAction<'a> {
 /// Decision on a task.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskOutcome<'a> {
-    /// `approved` or `denied`.
+    /// `approved`, `denied` or `withdrawn`.
     pub state: &'a str,
-    /// E-mail address of the person.
-    pub approver: &'a str,
-    /// Reason of a denial.
+    /// E-mail address of the person; `None` for a withdrawn task.
+    pub approver: Option<&'a str>,
+    /// Reason of a denial, or of a withdrawal that was not the agent's own.
     pub reason: Option<&'a str>,
 }
 
@@ -65,7 +65,7 @@ struct TaskBody<'a> {
 #[derive(Serialize)]
 struct TaskOutcomeBody<'a> {
     outcome: &'a str,
-    approver: &'a str,
+    approver: Option<&'a str>,
     reason: Option<&'a str>,
 }
 
@@ -122,9 +122,13 @@ mod tests {
         let text = |event: &TaskEvent<'_>| String::from_utf8(event.to_json()).unwrap();
         assert_eq!(text(&proposed), format!(r#"{{"event":"task.proposed",{members}}}"#));
         let outcome =
-            TaskOutcome { state: "denied", approver: "ada@example.com", reason: Some("One by one") };
-        let decided = TaskEvent { decision: Some(outcome), ..proposed };
+            TaskOutcome { state: "denied", approver: Some("ada@example.com"), reason: Some("One by one") };
+        let decided = TaskEvent { decision: Some(outcome), ..proposed.clone() };
         let more = r#""outcome":"denied","approver":"ada@example.com","reason":"One by one""#;
         assert_eq!(text(&decided), format!(r#"{{"event":"task.decided",{members},{more}}}"#));
+        let outcome = TaskOutcome { state: "withdrawn", approver: None, reason: Some("agent removed") };
+        let withdrawn = TaskEvent { decision: Some(outcome), ..proposed };
+        let more = r#""outcome":"withdrawn","approver":null,"reason":"agent removed""#;
+        assert_eq!(text(&withdrawn), format!(r#"{{"event":"task.decided",{members},{more}}}"#));
     }
 }

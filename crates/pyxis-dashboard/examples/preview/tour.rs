@@ -20,7 +20,7 @@ pub(crate) const TEXTS: &str = "workspaces.name users.email agents.name agents.k
     approvals.deny_reason approvals.decided_by_email approvals.error votes.email grants.route \
     tasks.purpose tasks.agent_name task_actions.credential_name task_actions.url \
     grants.created_by_email audit_records.actor_name webhooks.url webhooks.description deliveries.error \
-    deliveries.response_excerpt chat_messages.chat chat_messages.error chat_identities.label \
+    deliveries.response_excerpt chat_messages.chat chat_messages.error task_messages.chat task_messages.error chat_identities.label \
     chat_defaults.chat push_subscriptions.label push_subscriptions.refused_why brands.display_name \
     passkeys.name access_tokens.name scorers.name api_keys.name history_requests.use_case issuers.name \
     proof_issuers.name score_jobs.name score_jobs.created_by connection_clients.name agent_connections.client_name agent_connections.destination \

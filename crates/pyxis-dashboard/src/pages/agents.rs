@@ -98,8 +98,8 @@ fn line(row: &AgentRow, used: i64, credentials: String, now: UnixMillis) -> Agen
 
 pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     let credentials = choices(&state, who.person.workspace(), |_| false).await?;
-    // Least privilege first; without a credential there is nothing to choose.
-    let form = AgentForm { all_credentials: credentials.is_empty(), credentials, ..AgentForm::default() };
+    // Least privilege first, also before there is a credential.
+    let form = AgentForm { all_credentials: false, credentials, ..AgentForm::default() };
     html(&NewAgentPage { shell: who.shell(&state).await?, form })
 }
 
@@ -299,7 +299,7 @@ pub(crate) async fn edit(
                 credentials: Some(scope(&fields)),
                 enabled: None,
             };
-            match agents::update(&state.gateway.audited, &who.person.actor(), id, patch).await {
+            match agents::update(&state.gateway, &who.person.actor(), id, patch).await {
                 Ok(_) => return Ok(Notice::Saved.redirect(&state, &format!("/app/agents/{id}"))),
                 Err(error) => problem(error, "name", field)?,
             }
@@ -353,7 +353,7 @@ pub(crate) async fn enable(
 async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Result<Agent, Error> {
     let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
     let done: Result<Agent, Service> =
-        agents::update(&state.gateway.audited, &who.person.actor(), agent_id(id)?, patch).await;
+        agents::update(&state.gateway, &who.person.actor(), agent_id(id)?, patch).await;
     Ok(done?)
 }
 
@@ -361,6 +361,6 @@ pub(crate) async fn remove(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    agents::remove(&state.gateway.audited, &who.person.actor(), agent_id(&id)?).await?;
+    agents::remove(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
     Ok(Notice::AgentRemoved.redirect(&state, "/app/agents"))
 }

@@ -14,6 +14,7 @@ use pyxis_gateway::channels::platform::PlatformDescriptor;
 use pyxis_gateway::channels::settings::SettingKey;
 use pyxis_store::chat_messages::ChatMessageRow;
 use pyxis_store::lists::{self, SortKey};
+use pyxis_store::message_subject::SubjectKind;
 use pyxis_store::push::PushSubscriptionRow;
 
 use super::agents::unprocessable;
@@ -118,7 +119,7 @@ const UNSHOWN: Table<ChatMessageRow, SortKey<ChatMessageRow>> = Table {
         ("platform", By::Text(|row| row.platform.spec().label.to_owned()), ChatMessageRow::PLATFORM),
         ("chat", By::Text(|row| row.chat.clone()), ChatMessageRow::CHAT),
         ("why", By::Text(explain_problem), ChatMessageRow::ERROR),
-        ("about", By::Text(|row| row.txn_id.to_string()), ChatMessageRow::TXN),
+        ("about", By::Text(|row| row.subject.to_string()), ChatMessageRow::SUBJECT),
         ("since", By::Time(|row| Some(row.created_at)), ChatMessageRow::CREATED),
     ],
     usual: "",
@@ -134,7 +135,8 @@ fn unshown_line(message: ChatMessageRow, now: UnixMillis) -> UnshownLine {
         platform: message.platform.spec().label.to_owned(),
         why: explain_problem(&message),
         chat: message.chat,
-        txn: message.txn_id.to_string(),
+        subject: message.subject.to_string(),
+        is_task: message.subject.kind() == SubjectKind::Task,
         again: message.next_at.is_some(),
         at: Timestamp::new(message.created_at, now),
     }

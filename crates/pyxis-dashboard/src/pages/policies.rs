@@ -337,13 +337,17 @@ fn grouped(told: &policies::PolicyReplay) -> ReplayView {
 }
 
 fn replay_change(change: &Changed) -> ReplayChange {
+    let rule = labels::rule(change.draft.rule, change.draft.pattern.as_deref(), &change.method);
+    // A decision that stays the same is listed only for its warning.
+    let is_same = change.now.decision == change.draft.decision;
+    let warning = change.draft.warning.filter(|_| is_same).map(super::sentence);
     ReplayChange {
         count: 1,
         method: change.method.clone(),
         route: labels::short_route(&change.target).to_owned(),
         before: decision(change.now.decision).0,
         after: decision(change.draft.decision).0,
-        rule: labels::rule(change.draft.rule, change.draft.pattern.as_deref(), &change.method),
+        rule: warning.unwrap_or(rule),
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) async fn page(Extract(state): Extract<State>, PathId(scorer): PathId)
     let id = scorer.parse().map_err(|_| Error::NotFound)?;
     let open = self_check::open_page(scoring, id).await?.ok_or(Error::NotFound)?;
     html(&SelfCheckPage {
+        url: format!("{}/check/{id}", open.origin),
+        origin: open.origin,
         scorer,
         name: open.name,
         threshold: text::plain(open.threshold),

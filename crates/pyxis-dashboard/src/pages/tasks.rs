@@ -5,14 +5,16 @@ use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TaskId;
 use pyxis_core::task::{ApprovedAction, MEMBER_MINUTES, TaskState};
 use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::passkeys as admin_passkeys;
 use pyxis_gateway::approvals::viewer_status::NOT_YOURS;
+use pyxis_gateway::tasks::ceremony as task_ceremony;
 use pyxis_gateway::tasks::decide::{self, Approval};
 use pyxis_gateway::tasks::view::{self, TaskFilter, TaskView};
 use pyxis_store::tasks::TaskActionRow;
 use serde::Deserialize;
 
 use super::agents::unprocessable;
-use super::{audit_rows, sentence};
+use super::{audit_rows, ceremony, sentence};
 use crate::error::html;
 use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
@@ -102,8 +104,30 @@ pub(crate) async fn approve(
         }
     };
     let by = (&who.person.actor(), DecisionSurface::Dashboard);
-    let decided = decide::approve(&state.gateway, by, task.row.id, &approval).await;
+    let (gateway, id) = (&state.gateway, task.row.id);
+    let decided = match ceremony::answer(&fields) {
+        Some(given) => task_ceremony::approve(gateway, by, id, &approval, &given).await,
+        None => decide::approve(gateway, by, id, &approval).await,
+    };
     respond(&state, &who, &task, &fields, decided, Notice::TaskApproved).await
+}
+
+/// The challenge for approving a task, as the form trims it, with a passkey.
+pub(crate) async fn begin(
+    PathId(id): PathId,
+    SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
+) -> Result<Response, Error> {
+    let task = load(&state, &who, &id).await?;
+    let begun = match approval(&task, &fields) {
+        Ok(approval) => {
+            task_ceremony::begin(&state.gateway, &who.person.actor(), task.row.id, &approval).await
+        }
+        Err(problems) => {
+            let field = if problems.first_of("actions").is_some() { "actions" } else { "minutes" };
+            Err(Service::field(field, problems.first_of(field).unwrap_or_default()))
+        }
+    };
+    ceremony::challenge(begun)
 }
 
 pub(crate) async fn deny(
@@ -159,6 +183,8 @@ async fn respond(
         Ok(_) => done,
         Err(Service::Conflict(_)) => Notice::TaskOver,
         Err(Service::NotEligible(_)) => Notice::NotEligible,
+        Err(Service::PasskeyRequired { .. }) => Notice::TaskNeedsPasskey,
+        Err(Service::PasskeyRefused(_)) => Notice::PasskeyFailed,
         Err(Service::InvalidField { field, detail }) => {
             let mut problems = Problems::default();
             let place = match field.as_str() {
@@ -188,11 +214,25 @@ async fn page(
     let now = state.gateway.now();
     let is_manager = who.person.user.role.is_manager();
     let requests = view::requests(&state.gateway.store, task).await?;
+    let passkeys = match task.state {
+        TaskState::Proposed => view::passkey_positions(&state.gateway.store, task).await?,
+        _ => Vec::new(),
+    };
+    let lacks_passkey = !passkeys.is_empty()
+        && admin_passkeys::list(&state.gateway.store, &who.person.user).await?.is_empty();
     html(&TaskPage {
         shell: who.shell(state).await?,
         task: line(state, task),
         mark: change_mark(task),
-        actions: task.actions.iter().map(|action| action_line(state, action, fields)).collect(),
+        actions: task
+            .actions
+            .iter()
+            .map(|action| ActionLine {
+                passkey: passkeys.contains(&action.position),
+                ..action_line(state, action, fields)
+            })
+            .collect(),
+        lacks_passkey,
         lengths: lengths(task.row.minutes, is_manager, fields),
         requests: requests.iter().map(|entry| audit_rows::row(entry, now)).collect(),
         typed: fields.map(|fields| fields.text("reason")).unwrap_or_default(),
@@ -224,6 +264,7 @@ fn line(state: &State, task: &TaskView) -> TaskLine {
             .clone()
             .zip(row.decided_at)
             .map(|(by, at)| (by, Timestamp::new(at, now))),
+        passkey: row.passkey.clone(),
         reason: row.reason.clone(),
         stopped_by: row.stopped_by_email.clone(),
         ended: row.ended_at.map(|at| Timestamp::new(at, now)),
@@ -260,6 +301,7 @@ fn action_line(state: &State, action: &TaskActionRow, fields: Option<&Fields>) -
         most: action.max_uses,
         uses: action.uses,
         keep,
+        passkey: false,
         typed,
         last: action.last_used_at.map(|at| Timestamp::new(at, state.gateway.now())),
     }

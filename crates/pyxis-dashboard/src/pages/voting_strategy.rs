@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_core::decimal::Decimal;
 use pyxis_core::proof::{DEFAULT_ACTION, Kind};
 use pyxis_verify as verify;
 use pyxis_verify::checker::Reason;
@@ -45,7 +46,7 @@ pub(crate) async fn page(
         query.addresses.split([',', ' ', '\n', '\r', '\t']).filter(|one| !one.is_empty()).collect();
     let answer = wish.answer(verify, &addresses).await;
     let (problem, voters) = match answer {
-        Ok(voters) => (None, voters.iter().map(line).collect()),
+        Ok(voters) => (None, voters.iter().map(|voter| wish.line(voter)).collect()),
         Err(problem) => (Some(problem), Vec::new()),
     };
     let base = &state.gateway.config.base_url;
@@ -154,6 +155,24 @@ impl Wish {
             _ => self.strategy.answer(verify, &self.query(&list(addresses))).await,
         }
     }
+
+    fn line(&self, voter: &VoterResult) -> VoterLine {
+        let why = match (&voter.error, voter.reason.as_deref()) {
+            (Some(fault), _) => fault.detail.clone(),
+            (None, reason) => describe_reason(reason.unwrap_or_default()).to_owned(),
+        };
+        // A score is answered in its smallest units, which Snapshot divides again.
+        let power = match voter.score.as_i64() {
+            Some(units) if self.is_power() => Decimal::from_units(units).to_string(),
+            _ => voter.score.to_string(),
+        };
+        VoterLine {
+            address: voter.address.clone(),
+            power,
+            votes: voter.score.as_f64().is_some_and(|power| power > 0.0),
+            why,
+        }
+    }
 }
 
 fn list(addresses: &[&str]) -> String {
@@ -196,19 +215,6 @@ fn strategy_label(strategy: VotingStrategy) -> String {
     match strategy {
         VotingStrategy::Proof(kind) => format!("Proof: {}", kind_word(kind)),
         VotingStrategy::Score => "Score by Stamps".to_owned(),
-    }
-}
-
-fn line(voter: &VoterResult) -> VoterLine {
-    let why = match (&voter.error, voter.reason.as_deref()) {
-        (Some(fault), _) => fault.detail.clone(),
-        (None, reason) => describe_reason(reason.unwrap_or_default()).to_owned(),
-    };
-    VoterLine {
-        address: voter.address.clone(),
-        power: voter.score.to_string(),
-        votes: voter.score.as_f64().is_some_and(|power| power > 0.0),
-        why,
     }
 }
 

@@ -38,8 +38,10 @@ pub struct UnshownLine {
     pub platform: String,
     /// The chat or room.
     pub chat: String,
-    /// The message's transaction.
-    pub txn: String,
+    /// Id of the request or task that the message is about.
+    pub subject: String,
+    /// True if it is a task.
+    pub is_task: bool,
     /// Reason.
     pub why: String,
     /// True if it will be retried.

@@ -30,6 +30,7 @@ pub const ROUTES: &[Route] = &[
     ("GET", "/app/tasks"),
     ("GET", "/app/tasks/{id}"),
     ("POST", "/app/tasks/{id}/approve"),
+    ("POST", "/app/tasks/{id}/begin"),
     ("POST", "/app/tasks/{id}/deny"),
     ("POST", "/app/tasks/{id}/stop"),
     ("GET", "/app/agents"),

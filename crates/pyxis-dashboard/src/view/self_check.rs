@@ -8,6 +8,10 @@ use askama::Template;
 pub struct SelfCheckPage {
     /// Number of the scorer.
     pub scorer: String,
+    /// The only origin at which the page works, as browsers write it.
+    pub origin: String,
+    /// Address of the page there.
+    pub url: String,
     /// Name of the scorer.
     pub name: String,
     /// The score needed to pass.

@@ -17,7 +17,8 @@ pub struct TasksPage {
 }
 
 /// `GET /app/tasks/{id}`. Posts to `/app/tasks/{id}/approve` (`keep-N`, `uses-N`, `minutes`), `/deny` (`reason`) and
-/// `/stop`.
+/// `/stop`. If an action that is kept needs a passkey: also `ceremony` and `credential`, after `/begin` returned the
+/// challenge.
 #[derive(Clone, Debug, Template)]
 #[template(path = "task.html")]
 pub struct TaskPage {
@@ -26,6 +27,8 @@ pub struct TaskPage {
     /// Version of what is shown, for live updates.
     pub mark: String,
     pub actions: Vec<ActionLine>,
+    /// True if approving all of it needs a passkey, and this person has none.
+    pub lacks_passkey: bool,
     /// Lengths to choose from.
     pub lengths: Vec<Choice>,
     /// Requests made under it, newest first.
@@ -56,6 +59,8 @@ pub struct TaskLine {
     pub expires: Timestamp,
     /// Email address of the person who decided, and the time.
     pub decided: Option<(String, Timestamp)>,
+    /// Name of the passkey that confirmed the approval.
+    pub passkey: Option<String>,
     /// Reason of a denial or of an early end.
     pub reason: Option<String>,
     /// Email address of the person who stopped the task.
@@ -83,6 +88,8 @@ pub struct ActionLine {
     pub uses: i64,
     /// True if the box is ticked.
     pub keep: bool,
+    /// True if its approval needs a passkey.
+    pub passkey: bool,
     /// Number of requests as typed.
     pub typed: String,
     /// Time of the last request.
@@ -133,6 +140,11 @@ impl TaskPage {
 
     const fn is_running(&self) -> bool {
         matches!(self.task.state, TaskBadge::Running)
+    }
+
+    /// True if approving all of it needs a passkey.
+    fn asks_passkey(&self) -> bool {
+        self.actions.iter().any(|action| action.passkey)
     }
 
     /// True if a person approved it, so that it may have been used.

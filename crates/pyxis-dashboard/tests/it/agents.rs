@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use http::{Request, StatusCode};
+use pyxis_core::agent_client;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::workspaces::FIRST_AGENT;
 use pyxis_gateway::admin::{agents, credentials};
@@ -14,6 +15,14 @@ fn key(page: &Page) -> String {
     assert_eq!(page.status, StatusCode::OK, "{}", page.text);
     let shown = page.text.split("aria-label=\"Agent key\" data-copy-source>").nth(1).expect("a key");
     shown.split('<').next().unwrap().to_owned()
+}
+
+/// The text of a page as a person copies it.
+fn unescaped(html: &str) -> String {
+    let marks =
+        [("&quot;", "\""), ("&#34;", "\""), ("&#39;", "'"), ("&#x27;", "'"), ("&lt;", "<"), ("&#60;", "<")];
+    let more = [("&gt;", ">"), ("&#62;", ">"), ("&amp;", "&"), ("&#38;", "&")];
+    marks.into_iter().chain(more).fold(html.to_owned(), |text, (mark, letter)| text.replace(mark, letter))
 }
 
 /// Adds an agent that may use `billing`, seven times an hour; returns its page and its key.
@@ -53,8 +62,13 @@ engines! {
         let fields = [("name", "bot"), ("scope", "all")];
         let made = owner.submit("/app/new/agent", "/app/agents", &fields).await;
         let key = key(&made);
-        for part in ["Claude Code", "mcp_servers.pyxis", "/mcp", &format!("export PX_AGENT_KEY={key}")] {
-            assert!(made.text.contains(part), "{part}: {}", made.text);
+        assert!(made.text.contains(&format!("export PX_AGENT_KEY={key}")), "{}", made.text);
+        let shown = unescaped(&made.text);
+        let url = format!("{}{}", server.gateway.config.base_url, agent_client::MCP_PATH);
+        for client in agent_client::ALL {
+            assert!(shown.contains(client.label) && shown.contains(client.place), "{}: {shown}", client.name);
+            let text = client.configuration(&url, "PX_AGENT_KEY");
+            assert!(shown.contains(text.trim_end()), "{}: {shown}", client.name);
         }
         let seen = made.text.split("data-seen=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
         assert!(owner.get(&seen).await.text.contains("\"last_seen\":null"));
@@ -103,6 +117,27 @@ engines! {
         let made = owner.submit(&page, &format!("{page}/rotate"), &[]).await.text;
         assert!(!made.contains("Command that sends a request"), "{made}");
         assert!(made.contains("the agent needs a credential"), "{made}");
+    }
+
+    async fn the_form_of_a_new_agent_starts_with_chosen_credentials_also_when_there_are_none(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let starts_with_chosen = |page: &str| {
+            let (some, all) = (page.find("value=\"some\" checked").unwrap(), page.find("value=\"all\"").unwrap());
+            assert!(some < all && !page.contains("value=\"all\" checked"), "{page}");
+            assert!(page.contains("All credentials, including ones added later"), "{page}");
+        };
+        let page = owner.get("/app/new/agent").await.text;
+        starts_with_chosen(&page);
+        assert!(page.contains("value=\"billing\">"), "no credential is chosen yet: {page}");
+        credentials::remove(&server.gateway.audited, &Actor::cli(team.id), "billing").await.unwrap();
+        let page = owner.get("/app/new/agent").await.text;
+        starts_with_chosen(&page);
+        assert!(page.contains("No credentials yet.") && page.contains("href=\"/app/new/credential\""), "{page}");
+        let fields = [("name", "bot"), ("scope", "some")];
+        let made = owner.submit("/app/new/agent", "/app/agents", &fields).await;
+        assert_eq!(asks(&server, &key(&made)).await, StatusCode::NOT_FOUND);
+        let bot = agents::by_name(&server.gateway.store, team.id, "bot").await.unwrap();
+        assert_eq!(bot.credentials, agents::AgentScope::Named(Vec::new()));
     }
 
     async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page(server: Server) {

@@ -57,7 +57,7 @@ engines! {
             let new = NewChatMessage {
                 id,
                 workspace_id: team.id,
-                txn_id: txn,
+                subject: txn.into(),
                 platform: ChatPlatform::TELEGRAM,
                 chat: "-100200".to_owned(),
                 nonce_hash: nonce.to_string().repeat(64),

@@ -43,6 +43,40 @@ async fn the_editor_stores_content_rules_and_explains_how_to_write_them() {
 }
 
 #[tokio::test]
+async fn the_editor_explains_a_body_and_lists_the_requests_that_a_draft_reads_otherwise() {
+    let server = Server::new().await;
+    let (team, mut owner) = server.with_owner().await;
+    assert_eq!(save(&mut owner, RULE).await.location(), EDITOR);
+    for (amount, decision) in [("5000", "Allowed"), ("9000", "Needs approval")] {
+        let body = format!("{{\"amount\":{amount}}}");
+        let asked = [
+            ("method", "POST"),
+            ("url", "http://127.0.0.1:9/v1/pay"),
+            ("content_type", "application/json"),
+            ("body", &body),
+        ];
+        let told = owner.submit(EDITOR, "/app/policies/billing/explain", &asked).await.text;
+        let answer = told.split("id=\"explain-title\"").nth(1).unwrap().split("</section>").next().unwrap();
+        assert!(answer.contains(decision), "{amount}: {answer}");
+        assert_eq!(
+            answer.contains("/amount is 9000; the rule allows &lt;= 5000"),
+            amount == "9000",
+            "{answer}"
+        );
+    }
+    server.ask(&team, "/v1/pay", "", "{\"amount\":9000}").await;
+    let draft = [
+        ("method_POST", "auto"),
+        ("content_rules", "/v1/pay json /amount <= 1"),
+        ("min_approvals", "1"),
+        ("channel", "dashboard"),
+        ("replay_count", "100"),
+    ];
+    let replayed = owner.submit(EDITOR, "/app/policies/billing/replay", &draft).await.text;
+    assert!(replayed.contains("The content rules for this request differ"), "{replayed}");
+}
+
+#[tokio::test]
 async fn a_content_rule_that_cannot_be_read_is_named_next_to_its_field_and_nothing_is_saved() {
     let server = Server::new().await;
     let (team, mut owner) = server.with_owner().await;

@@ -20,7 +20,7 @@ engines! {
 
         let actor = Actor::cli(team.id);
         let agent = agents::by_name(&server.gateway.store, team.id, "default-agent").await.unwrap();
-        agents::remove(&server.gateway.audited, &actor, agent.row.id).await.unwrap();
+        agents::remove(&server.gateway, &actor, agent.row.id).await.unwrap();
         credentials::remove(&server.gateway.audited, &actor, "billing").await.unwrap();
         let inbox = owner.get("/app/inbox").await.text;
         let steps = ["href=\"/app/new/credential\">Store a credential", "href=\"/app/new/agent\">Add an agent"];

@@ -4,17 +4,20 @@ use std::time::Duration;
 
 use http::StatusCode;
 use pyxis_core::approval_mode::Role;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_gateway::admin::{credentials, policies};
 use pyxis_gateway::{Actor, Config};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_store::deliveries::{self, Attempt, DeliveryStatus};
+use pyxis_store::oauth_tokens::{self, TokenRow};
 use pyxis_store::usage::{self, Batch, Surface};
 use pyxis_store::{credentials as stored_credentials, home};
 use pyxis_testkit::authenticator::Authenticator;
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
+use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 
 use crate::support::{Browser, ORIGIN_URL, PASSWORD, Server, Team, register};
@@ -194,7 +197,8 @@ engines! {
         denied(&server, &team).await;
         let page = home_page(&mut owner).await;
         assert!(page.contains("<a href=\"/app/inbox\">2</a>"), "{page}");
-        assert!(page.contains(&format!("href=\"/app/approvals/{first}\"")), "the oldest: {page}");
+        assert!(page.contains("Oldest <time") && page.contains(&format!("href=\"/app/approvals/{first}\"")), "{page}");
+        assert!(page.replace("<wbr>", "").contains(">default-agent: POST 127.0.0.1:9</a>"), "{page}");
         assert_eq!((count(&page, "Denied by policy"), count(&page, "Allowed by policy")), ("1", "0"));
         assert!(page.contains("/app/audit?outcome=denied"), "{page}");
 
@@ -211,7 +215,13 @@ engines! {
     async fn health_is_that_of_the_readiness_check_and_a_broken_part_is_named(server: Server) {
         let (_team, mut owner) = server.with_owner().await;
         let page = home_page(&mut owner).await;
-        for part in ["Ready", "Database: working", "Audit log: working", "Name resolution: working"] {
+        for part in [
+            "Ready",
+            "Database: working",
+            "Audit log: working",
+            "Name resolution: working",
+            "<a href=\"/app/settings\">Server settings</a>",
+        ] {
             assert!(page.contains(part), "{part}: {page}");
         }
         server.gateway.audit.stop().await.unwrap();
@@ -246,8 +256,62 @@ engines! {
         let page = home_page(&mut owner).await;
         assert!(page.contains("Refused by the API: 3 requests in 24 hours"), "{page}");
         assert_eq!(page.matches("href=\"/app/credentials/stale\"").count(), 1, "{page}");
+        assert_eq!(count(&page, "Allowed by policy"), "3");
         let page = home_page_later(server, &mut owner, 2 * DAY).await;
         assert!(page.contains("The last test got status 401"), "{page}");
+    }
+
+    async fn a_client_certificate_needs_attention_from_two_weeks_before_it_expires(server: Server) {
+        let (_team, mut owner) = server.with_owner().await;
+        let (certificate, key) = Authority::new().client_until("me.example.com", 2100);
+        let fields = [
+            ("kind", "mtls"),
+            ("name", "bank"),
+            ("allowed_hosts", "api.example.com"),
+            ("certificate", certificate.as_str()),
+            ("private_key", key.as_str()),
+        ];
+        let added = owner.submit("/app/new/credential?kind=mtls", "/app/credentials", &fields).await;
+        assert_eq!(added.location(), "/app/credentials/bank", "{}", added.text);
+        let expiry = UnixMillis::parse_rfc3339("2100-01-01T00:00:00Z").unwrap();
+        let until = expiry.since(server.gateway.now());
+        let page = home_page_later(&server, &mut owner, until.saturating_sub(15 * DAY)).await;
+        assert!(page.contains("href=\"/app/credentials/bank\"") && !page.contains("Certificate"), "unused: {page}");
+        for (later, told) in [
+            (2 * DAY, "Certificate expires in 13 days"),
+            (12 * DAY, "Certificate expires in 1 day"),
+            (2 * DAY, "Certificate expired 1 day ago"),
+        ] {
+            let page = home_page_later(&server, &mut owner, later).await;
+            assert!(page.contains(told), "{told}: {page}");
+            assert_eq!(page.matches("href=\"/app/credentials/bank\"").count(), 1, "one reason for one credential");
+        }
+    }
+
+    async fn a_credential_that_lost_its_account_needs_attention_until_its_secret_is_replaced(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let store = &server.gateway.store;
+        let found = credentials::get(store, team.id, "billing").await.unwrap();
+        let now = server.gateway.now();
+        let tokens = TokenRow {
+            credential_id: found.id,
+            workspace_id: team.id,
+            credential_version: found.version,
+            sealed_tokens: None,
+            expires_at: now,
+            problem: Some("invalid_grant".to_owned()),
+            granted_scope: None,
+            updated_at: now,
+        };
+        assert!(oauth_tokens::put(store, &tokens).await.unwrap());
+        let page = home_page_later(&server, &mut owner, 31 * DAY).await;
+        assert!(page.contains("Connect the account again"), "{page}");
+        assert_eq!(page.matches("href=\"/app/credentials/billing\"").count(), 1, "{page}");
+        let replaced = owner
+            .submit("/app/credentials/billing", "/app/credentials/billing/secret", &[("secret", "another-secret-value")])
+            .await;
+        assert_eq!(replaced.location(), "/app/credentials/billing", "{}", replaced.text);
+        assert!(!home_page(&mut owner).await.contains("Connect the account again"));
     }
 
     async fn a_webhook_whose_last_delivery_failed_needs_attention_until_one_arrives(server: Server) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::catalogue::{Platform, default_catalogue};
 use pyxis_core::chat::ChatPlatform;
-use pyxis_core::id::{ChatMessageId, WorkspaceId};
+use pyxis_core::id::{ChatMessageId, TxnId, WorkspaceId};
 use pyxis_core::proof::Kind;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::agents::{self, AgentInput, AgentScope};
@@ -287,14 +287,14 @@ engines! {
     async fn messages_that_did_not_arrive_have_pages(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         let store = &server.gateway.store;
-        let txn = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+        let txn: TxnId = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
         for n in 0..51 {
             let platform = if n % 2 == 0 { ChatPlatform::TELEGRAM } else { ChatPlatform::MATRIX };
             let (now, entropy) = (server.gateway.now(), &*server.gateway.entropy);
             let id = ChatMessageId::new(now, entropy);
             let (chat, nonce_hash) = (format!("chat-{n:02}"), format!("{n:064x}"));
             let workspace_id = team.id;
-            let new = NewChatMessage { id, workspace_id, txn_id: txn, platform, chat, nonce_hash, created_at: now, recipient: None };
+            let new = NewChatMessage { id, workspace_id, subject: txn.into(), platform, chat, nonce_hash, created_at: now, recipient: None };
             chat_messages::insert(store, &new).await.unwrap();
             let rows = chat_messages::list(store, team.id, txn).await.unwrap();
             let row = rows.iter().find(|row| row.id == id).unwrap();

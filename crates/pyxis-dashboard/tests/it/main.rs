@@ -29,6 +29,7 @@ mod sign_in;
 mod sign_in_links;
 mod support;
 mod tables;
+mod task_passkeys;
 mod tasks;
 mod usage;
 mod voting_strategy;

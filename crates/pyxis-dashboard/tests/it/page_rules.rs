@@ -7,6 +7,7 @@ use http::header::{
 use pyxis_dashboard::assets;
 use pyxis_dashboard::view::credentials::CredentialKind;
 use pyxis_gateway::admin::{agents, policies};
+use pyxis_testkit::engines;
 
 use crate::support::{Browser, CANARY, Server};
 
@@ -235,6 +236,30 @@ async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
     assert_eq!(browser.submit(page, page, &cleared).await.location(), page);
     let (_, cleared) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
     assert_eq!(cleared.approval_timeout_secs, None);
+}
+
+engines! {
+    async fn the_policy_page_names_rules_that_never_decide(server: Server) {
+        let (_, mut browser) = server.with_owner().await;
+        let page = "/app/policies/billing";
+        let save = |urls: &'static str| {
+            [("deny_urls", "/admin"), ("auto_approve_urls", urls), ("min_approvals", "1"), ("channel", "dashboard")]
+        };
+        let saved = browser.submit(page, page, &save("api.other.example/*\r\n/admin/users\r\n/free")).await;
+        assert_eq!(saved.location(), page, "{}", saved.text);
+        let shown = browser.get(page).await.text;
+        let warnings: Vec<&str> = shown.split("class=\"flash warnline\"").skip(1).collect();
+        for part in [
+            "api.other.example/* never matches: the credential is not sent to this host; correct the host or remove it.",
+            "/admin/users has no effect: deny_urls has /admin, which comes first; remove one of them.",
+        ] {
+            let is_told = |warning: &&str| warning.split("</p>").next().is_some_and(|text| text.contains(part));
+            assert_eq!(warnings.iter().filter(|&warning| is_told(warning)).count(), 1, "{part}: {shown}");
+        }
+        browser.submit(page, page, &save("/free")).await;
+        let shown = browser.get(page).await.text;
+        assert!(!shown.contains("never matches") && !shown.contains("has no effect"), "{shown}");
+    }
 }
 
 #[tokio::test]

@@ -69,6 +69,7 @@ const FOR_MEMBERS: &[(&str, &str)] = &[
     ("GET", "/app/tasks"),
     ("GET", "/app/tasks/{id}"),
     ("POST", "/app/tasks/{id}/approve"),
+    ("POST", "/app/tasks/{id}/begin"),
     ("POST", "/app/tasks/{id}/deny"),
     ("POST", "/app/tasks/{id}/stop"),
     ("GET", "/app/notifications"),

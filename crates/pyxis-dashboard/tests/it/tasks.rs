@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::support::{Server, Team, UPSTREAM};
 
 /// Proposes a task with two actions; returns its id.
-async fn propose(server: &Server, team: &Team, purpose: &str, minutes: u32) -> TaskId {
+pub(crate) async fn propose(server: &Server, team: &Team, purpose: &str, minutes: u32) -> TaskId {
     let action = |path: &str, max_uses: u32| {
         json!({
             "credential": "billing",
@@ -32,10 +32,10 @@ async fn propose(server: &Server, team: &Team, purpose: &str, minutes: u32) -> T
     assert_eq!(server.send(request).await, StatusCode::ACCEPTED);
     let (store, now) = (&server.gateway.store, server.gateway.now());
     let waiting = view::proposed(store, team.id, None, now).await.unwrap();
-    waiting.last().expect("the proposed task").row.id
+    waiting.iter().find(|task| task.row.purpose == purpose).expect("the proposed task").row.id
 }
 
-async fn stored(server: &Server, team: &Team, id: TaskId) -> TaskView {
+pub(crate) async fn stored(server: &Server, team: &Team, id: TaskId) -> TaskView {
     view::load(&server.gateway.store, team.id, id, server.gateway.now()).await.unwrap()
 }
 

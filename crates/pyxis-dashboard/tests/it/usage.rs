@@ -115,7 +115,7 @@ engines! {
         five_requests(&server, &team).await;
         let actor = Actor::cli(team.id);
         let agent = agents::by_name(&server.gateway.store, team.id, "default-agent").await.unwrap();
-        agents::remove(&server.gateway.audited, &actor, agent.row.id).await.unwrap();
+        agents::remove(&server.gateway, &actor, agent.row.id).await.unwrap();
         let page = usage_page(&mut owner, "").await;
         assert!(page.contains("<th scope=\"row\">default-agent <span"), "{page}");
         assert!(page.contains("Removed</span>"), "{page}");

@@ -2,7 +2,7 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::Entropy;
-use pyxis_store::audit::AuditedStore;
+use pyxis_store::audit::Change;
 use std::collections::HashMap;
 
 use pyxis_core::audit_event::AuditEvent;
@@ -21,6 +21,8 @@ use crate::error::{Error, Result};
 use crate::requests::control::KEY_PREFIX;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
+use crate::task_ends::TaskEnds;
+use crate::tasks::withdraw_proposals;
 use pyxis_core::actor::Actor;
 use pyxis_core::admin_error::Missing;
 
@@ -146,17 +148,17 @@ pub async fn used_this_hour(
     Ok(used.into_iter().collect())
 }
 
-/// Changes an agent. Disabling it ends grants that cover only this agent, and its tasks. Tasks with a credential that it
-/// may no longer use stop as well.
-pub async fn update(db: &AuditedStore, actor: &Actor, id: AgentId, patch: AgentPatch) -> Result<Agent> {
-    let before = get(&db.store, actor.workspace, id).await?;
+/// Changes an agent. Disabling it ends grants that cover only this agent and its tasks, and withdraws its proposed ones.
+/// Tasks with a credential that it may no longer use stop as well.
+pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch) -> Result<Agent> {
+    let before = get(&state.store, actor.workspace, id).await?;
     if let Some(name) = &patch.name {
         check_name("name", name)?;
     }
     check_limit(patch.rate_limit_per_hour.flatten())?;
     check_pending(patch.max_pending.flatten())?;
-    let now = db.now();
-    let mut change = db.begin(actor).await?;
+    let now = state.now();
+    let mut change = state.audited.begin(actor).await?;
     let assigned = match &patch.credentials {
         None => None,
         Some(AgentScope::All) => Some(agents::CredentialScope::All),
@@ -175,22 +177,41 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: AgentId, patch: AgentP
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(patch.name.unwrap_or_default())),
         other => other?,
     };
+    let mut ends = TaskEnds::default();
     if let Some(AgentScope::Named(_)) = patch.credentials {
         let stop = TaskStop::after_change("credential taken from the agent", now);
-        tasks::stop_beyond_scope(&mut change.tx, actor.workspace, id, stop).await?;
+        let stopped = tasks::stop_beyond_scope(&mut change.tx, actor.workspace, id, stop).await?;
+        ends.add_stopped(stop.reason, stopped);
     }
     if patch.enabled == Some(false) {
-        grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent disabled", now).await?;
-        let stop = TaskStop::after_change("agent disabled", now);
-        tasks::stop_for_agent(&mut change.tx, actor.workspace, id, stop).await?;
+        end_all(state, &mut change, &mut ends, id, "agent disabled").await?;
     }
     let event = match patch.enabled {
         Some(true) => AuditEvent::AgentEnabled,
         Some(false) => AuditEvent::AgentDisabled,
         None => AuditEvent::AgentUpdated,
     };
+    ends.record(&mut change).await?;
     change.commit(event, json!({ "agent": before.row.name, "id": id })).await?;
-    get(&db.store, actor.workspace, id).await
+    ends.count();
+    state.work.wake_notifiers();
+    get(&state.store, actor.workspace, id).await
+}
+
+/// Ends the grants and tasks of an agent, and withdraws its proposals.
+async fn end_all(
+    state: &State,
+    change: &mut Change<'_>,
+    ends: &mut TaskEnds,
+    id: AgentId,
+    reason: &str,
+) -> Result<()> {
+    let (workspace, now) = (change.actor.workspace, state.now());
+    grants::end_for_agent(&mut change.tx, workspace, id, reason, now).await?;
+    let stop = TaskStop::after_change(reason, now);
+    ends.add_stopped(reason, tasks::stop_for_agent(&mut change.tx, workspace, id, stop).await?);
+    ends.add_withdrawn(reason, withdraw_proposals(state, &mut change.tx, (workspace, id), reason).await?);
+    Ok(())
 }
 
 /// Replaces the key. The old one stops working immediately.
@@ -214,17 +235,20 @@ pub async fn withhold_key(state: &State, actor: &Actor, name: &str) -> Result<()
     Ok(change.commit(AuditEvent::AgentRotated, detail).await?)
 }
 
-/// Removes an agent, its key, and grants that cover only this agent. Stops its tasks.
-pub async fn remove(db: &AuditedStore, actor: &Actor, id: AgentId) -> Result<()> {
-    let agent = get(&db.store, actor.workspace, id).await?;
-    let mut change = db.begin(actor).await?;
-    // No task of the agent is approved in between.
+/// Removes an agent, its key, and grants that cover only this agent. Stops its tasks, and withdraws its proposed ones.
+pub async fn remove(state: &State, actor: &Actor, id: AgentId) -> Result<()> {
+    let agent = get(&state.store, actor.workspace, id).await?;
+    let mut change = state.audited.begin(actor).await?;
+    // No task of the agent is proposed or approved in between.
     agents::lock(&mut change.tx, actor.workspace, id).await?;
-    grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent removed", db.now()).await?;
-    let stop = TaskStop::after_change("agent removed", db.now());
-    tasks::stop_for_agent(&mut change.tx, actor.workspace, id, stop).await?;
+    let mut ends = TaskEnds::default();
+    end_all(state, &mut change, &mut ends, id, "agent removed").await?;
     agents::remove(&mut change.tx, actor.workspace, id).await?;
-    Ok(change.commit(AuditEvent::AgentRemoved, json!({ "agent": agent.row.name, "id": id })).await?)
+    ends.record(&mut change).await?;
+    change.commit(AuditEvent::AgentRemoved, json!({ "agent": agent.row.name, "id": id })).await?;
+    ends.count();
+    state.work.wake_notifiers();
+    Ok(())
 }
 
 fn new_key(entropy: &dyn Entropy) -> SecretString {

@@ -13,7 +13,7 @@ use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{Method, Policy};
 use pyxis_core::target::{Scheme, Target};
 use pyxis_core::{mcp_tool, presets};
-use pyxis_store::audit::AuditedStore;
+use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
 use pyxis_store::tasks::{self, TaskStop};
@@ -31,6 +31,7 @@ use crate::requests::authorize;
 use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
+use crate::task_ends::TaskEnds;
 
 /// Maximum length of a description, in bytes.
 const MAX_DESCRIPTION: usize = 2000;
@@ -249,11 +250,12 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
         credentials::update(&mut change.tx, actor.workspace, row.id, wanted, now).await?;
     }
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
-    let stop = TaskStop::after_change("secret replaced", now);
-    tasks::stop_for_credential(&mut change.tx, actor.workspace, row.id, stop).await?;
+    let ends = stop_tasks(&mut change, row.id, TaskStop::after_change("secret replaced", now)).await?;
+    ends.record(&mut change).await?;
     change
         .commit_about(AuditEvent::CredentialSecretReplaced, Some(&row.name), json!({ "version": version }))
         .await?;
+    ends.count();
     Ok(version)
 }
 
@@ -263,10 +265,27 @@ pub async fn remove(db: &AuditedStore, actor: &Actor, name: &str) -> Result<()> 
     let mut change = db.begin(actor).await?;
     let now = db.now();
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
-    let stop = TaskStop::after_change("credential removed", now);
-    tasks::stop_for_credential(&mut change.tx, actor.workspace, row.id, stop).await?;
+    let ends = stop_tasks(&mut change, row.id, TaskStop::after_change("credential removed", now)).await?;
     credentials::remove(&mut change.tx, actor.workspace, row.id).await?;
-    Ok(change.commit_about(AuditEvent::CredentialRemoved, Some(&row.name), json!({})).await?)
+    ends.record(&mut change).await?;
+    change.commit_about(AuditEvent::CredentialRemoved, Some(&row.name), json!({})).await?;
+    ends.count();
+    Ok(())
+}
+
+/// Stops all tasks with an action of this credential.
+async fn stop_tasks(
+    change: &mut Change<'_>,
+    credential: CredentialId,
+    stop: TaskStop<'_>,
+) -> Result<TaskEnds> {
+    let workspace = change.actor.workspace;
+    let mut ends = TaskEnds::default();
+    ends.add_stopped(
+        stop.reason,
+        tasks::stop_for_credential(&mut change.tx, workspace, credential, stop).await?,
+    );
+    Ok(ends)
 }
 
 /// Sends one GET with the credential to a URL within its allowed hosts. Returns only the status.

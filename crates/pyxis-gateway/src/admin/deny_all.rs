@@ -33,7 +33,7 @@ pub async fn deny_all(
     reason: Option<&str>,
 ) -> Result<DeniedAll> {
     let patch = AgentPatch { enabled: Some(false), ..AgentPatch::default() };
-    agents::update(&state.audited, &caller.actor(), id, patch).await?;
+    agents::update(state, &caller.actor(), id, patch).await?;
     let mut done = DeniedAll::default();
     let mut beyond = None;
     loop {

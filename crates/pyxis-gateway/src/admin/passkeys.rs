@@ -197,14 +197,17 @@ pub async fn apply(
     let credential = &staged.credential;
     let ended =
         policies::end_grants(state.now(), &mut change, credential, before.as_ref(), &staged.policy).await?;
-    let stopped =
+    let ends =
         policies::stop_tasks(state.now(), &mut change, credential, before.as_ref(), &staged.policy).await?;
     let mut detail = json!({
         "version": version, "policy": staged.policy, "grants_ended": ended, "staged": id,
         "passkey": verified.row.id, "assertion": verified.evidence,
     });
-    if stopped > 0 {
-        detail["tasks_stopped"] = stopped.into();
+    if ends.stopped() > 0 {
+        detail["tasks_stopped"] = ends.stopped().into();
     }
-    Ok(change.commit_about(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?)
+    ends.record(&mut change).await?;
+    change.commit_about(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?;
+    ends.count();
+    Ok(())
 }

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 
 /// Lifetime of a sign-in link.
 pub const LINK_LIFETIME: Duration = Duration::from_hours(48);
@@ -179,9 +180,13 @@ pub async fn get(store: &Store, workspace: WorkspaceId, id: UserId) -> Result<Us
     users::find(store, workspace, id).await?.ok_or(Error::not_found("user"))
 }
 
-/// The person with this email address.
+/// The person with this email address, for managers: the refusal names the nearest one.
 pub async fn by_email(store: &Store, workspace: WorkspaceId, email: &str) -> Result<UserRow> {
-    users::find_by_email(store, workspace, email).await?.ok_or(Error::not_found("user"))
+    if let Some(user) = users::find_by_email(store, workspace, email).await? {
+        return Ok(user);
+    }
+    let known = list(store, workspace).await?;
+    Err(Error::NotFound(Missing::with_name("user", email, known.iter().map(|user| user.email.as_str()))))
 }
 
 /// Everyone in a workspace.

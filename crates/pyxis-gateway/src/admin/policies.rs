@@ -5,10 +5,11 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::Rooms;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
+use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{
     self, CompiledPolicy, EscalationTarget, Finding, Method, Operations, Policy, PolicyError, PolicyVerdict,
-    RequestContent, Rule,
+    RequestContent, Rule, idle_rules,
 };
 use pyxis_core::target::Target;
 use pyxis_core::task::TaskUrl;
@@ -31,6 +32,7 @@ use crate::requests::task_use::{self, Candidate, TaskRequest};
 use crate::requests::{authorize, content};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
+use crate::task_ends::TaskEnds;
 use pyxis_core::actor::Actor;
 
 /// Maximum number of requests in a replay.
@@ -64,11 +66,11 @@ pub struct PolicyReplay {
     /// Number of requests compared.
     #[schema(minimum = 0)]
     pub checked: usize,
-    /// Requests with a different decision, newest first.
+    /// Requests with a different decision, or with other content rules for the body, newest first.
     pub changed: Vec<Changed>,
 }
 
-/// A request whose decision would differ.
+/// A request whose decision would differ, or may differ by its body.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = ReplayedRequest)]
 pub struct Changed {
@@ -153,12 +155,14 @@ async fn put_if(state: &State, actor: &Actor, name: &str, policy: &Policy, base:
         }
     };
     let ended = end_grants(state.now(), &mut change, &credential, before.as_ref(), policy).await?;
-    let stopped = stop_tasks(state.now(), &mut change, &credential, before.as_ref(), policy).await?;
+    let ends = stop_tasks(state.now(), &mut change, &credential, before.as_ref(), policy).await?;
     let mut detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
-    if stopped > 0 {
-        detail["tasks_stopped"] = stopped.into();
+    if ends.stopped() > 0 {
+        detail["tasks_stopped"] = ends.stopped().into();
     }
+    ends.record(&mut change).await?;
     change.commit_about(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?;
+    ends.count();
     Ok(version)
 }
 
@@ -220,26 +224,29 @@ pub(super) async fn end_grants(
     Ok(ended)
 }
 
-/// Stops tasks with an action that the new policy no longer allows. Returns their number.
+/// Stops tasks with an action that the new policy no longer allows.
 pub(super) async fn stop_tasks(
     now: UnixMillis,
     change: &mut Change<'_>,
     credential: &CredentialRow,
     before: Option<&Policy>,
     after: &Policy,
-) -> Result<usize> {
+) -> Result<TaskEnds> {
     let tightened = policy::tightened(before, after);
     let workspace = credential.workspace_id;
-    let mut stopped = 0;
+    let mut ends = TaskEnds::default();
     for action in tasks::live_actions(&mut change.tx, workspace, credential.id, now).await? {
         let example = TaskUrl::parse(&action.url).ok().and_then(|url| url.example());
         let covered = Method::parse(&action.method).zip(example);
         if covered.is_none_or(|(method, target)| tightened.revokes(method, &target)) {
             let stop = TaskStop::after_change("policy tightened", now);
-            stopped += usize::from(tasks::stop(&mut change.tx, workspace, action.task_id, stop).await?);
+            ends.add_stopped(
+                stop.reason,
+                tasks::stop(&mut change.tx, workspace, action.task_id, stop).await?,
+            );
         }
     }
-    Ok(stopped)
+    Ok(ends)
 }
 
 /// Removes a policy, so that the workspace's mode applies again.
@@ -258,6 +265,8 @@ const CONTENT_UNSEEN: &str = "content rules read the body, and none was given: a
 
 /// Warning about a decision on a recorded request that its body may change.
 const BODY_NOT_RECORDED: &str = "content rules would read the body, which is not recorded";
+/// Warning of a replay about a request whose body other content rules would judge.
+const BODY_READ_OTHERWISE: &str = "the content rules for this request differ, and its body is not recorded";
 
 /// A request to explain.
 #[derive(Clone, Copy, Debug)]
@@ -439,8 +448,9 @@ fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> 
     if decision.verdict == PolicyVerdict::AutoApprove && !is_seen { warning(method, target) } else { None }
 }
 
-/// Warnings about requests that a policy, or the workspace's mode, allows unseen. They concern endpoints where the body
-/// determines the effect, found through a pattern or through the known purpose of a credential's host.
+/// Warnings about rules that never decide, and about requests that a policy, or the workspace's mode, allows unseen. The
+/// latter concern endpoints where the body determines the effect, found through a pattern or through the known purpose of
+/// a credential's host.
 pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: ApprovalMode) -> Vec<String> {
     let compiled = policy.cloned().map(|policy| policy.compile());
     let hosts: Vec<String> = serde_json::from_str(&credential.allowed_hosts).unwrap_or_default();
@@ -456,7 +466,10 @@ pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: Appro
         let found = passing(&decision, Method::Post, &target)?;
         Some(format!("POST to {url} is allowed, but {found}."))
     });
-    by_pattern.chain(by_host).collect()
+    // Hosts that cannot be read are refused elsewhere.
+    let allowed = AllowedHosts::parse(&hosts).unwrap_or_default();
+    let idle = policy.into_iter().flat_map(|policy| idle_rules(policy, &allowed));
+    idle.map(|rule| format!("{}.", rule.detail)).chain(by_pattern).chain(by_host).collect()
 }
 
 /// True if content rules read the bodies of requests that a pattern lets pass.
@@ -493,7 +506,7 @@ fn to_explanation(decision: &policy::Decision<'_>) -> Explanation {
 }
 
 /// Evaluates the latest requests with this credential under `draft` and returns those with a different decision, or whose
-/// body only the draft would read.
+/// body other content rules would judge.
 pub async fn replay(
     store: &Store,
     workspace: WorkspaceId,
@@ -507,14 +520,18 @@ pub async fn replay(
     let draft = draft.compile();
     let last = last.clamp(1, MAX_REPLAY);
     let records = audit::recent_forwards(store, workspace, &credential.name, last).await?;
+    let present = present.as_ref();
     let mut replay = PolicyReplay { checked: 0, changed: Vec::new() };
     for record in records {
         let Some((method, target)) = request_of(&record.record) else { continue };
         replay.checked += 1;
-        let now = explain_decision(present.as_ref(), mode, method, &target);
-        let then = explain_decision(Some(&draft), mode, method, &target);
-        let reads_more = then.warning.is_some() && now.warning.is_none();
-        if now.decision != then.decision || reads_more {
+        let now = explain_decision(present, mode, method, &target);
+        let mut then = explain_decision(Some(&draft), mode, method, &target);
+        let is_read_alike = policy::same_content_rules([present, Some(&draft)], mode, method, &target);
+        if !is_read_alike {
+            then.warning = Some(BODY_READ_OTHERWISE);
+        }
+        if now.decision != then.decision || !is_read_alike {
             replay.changed.push(Changed {
                 seq: record.seq,
                 at: record.record.at.to_rfc3339(),

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
-use super::announced::{self, AnonymousAnnouncement};
+use super::announced::{AnonymousAnnouncement, InquiryRecord};
 use super::decide::is_settled;
 use super::edited::{EditedRecord, PX_EDITED, YES};
 use super::expire;
@@ -190,6 +190,18 @@ pub(crate) async fn respond_to_duplicate(
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     let row = expire::expire_if_due(state, found.ok_or(Error::not_found("transaction"))?).await?;
     respond_pending(state, agent, row, wait).await
+}
+
+/// The same for an entry point in this process, which also tells where a person was asked.
+pub(super) async fn answer_entry_point(state: &State, row: ApprovalRow) -> Result<Response> {
+    let is_pending = row.state == ApprovalState::Pending;
+    let asked =
+        if is_pending { Some(InquiryRecord::load(&state.store, &row, state.now()).await?) } else { None };
+    let mut response = answer(state, row).await?;
+    if let Some(asked) = asked {
+        response.extensions_mut().insert(asked);
+    }
+    Ok(response)
 }
 
 /// The agent's response for a transaction in any state. If a person edited the request, it says so.
@@ -474,6 +486,10 @@ async fn outcome(
         }
         (None, _) => (None, ForwardFailure::default()),
     };
+    let (asked, next_step_at) = InquiryRecord::load(store, row, now).await?.into_parts();
+    // What a node that died left unfinished has no stored detail.
+    let is_lost = row.error.as_deref() == Some("outcome_unknown");
+    let lost = is_lost.then(|| LostAnswer::NotStored.detail().to_owned());
     Ok(TransactionStatus {
         txn_id: row.txn_id.to_string(),
         status: row.state,
@@ -484,11 +500,11 @@ async fn outcome(
         upstream_status: row.upstream_status,
         response,
         error: row.error.clone(),
-        detail: failure.detail,
+        detail: failure.detail.or(lost),
         url: failure.url,
         edited: EditedRecord::load(store, keyring, row).await?,
-        asked: announced::load_anonymous(store, row, now).await?,
-        next_step_at: announced::next_step(store, row).await?.map(UnixMillis::to_rfc3339),
+        asked,
+        next_step_at,
     })
 }
 

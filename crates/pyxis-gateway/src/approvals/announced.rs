@@ -1,11 +1,12 @@
-//! Record of who was asked about a request: for its agent without identities, for approvers with them.
+//! Record of who was asked about a request or a task: for its agent without identities, for approvers with them.
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::UserId;
+use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_http::openapi::Time;
 use pyxis_store::announcements::{self, AnnouncementRow, RecipientKind};
 use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::message_subject::MessageSubject;
 use pyxis_store::{Store, escalation_steps, users};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -15,7 +16,7 @@ use crate::identity::voters::policy_of;
 use crate::notifications::announce::escalation;
 use crate::values;
 
-/// Announcement of a request to a room or to people, without saying which.
+/// Announcement of a request or a task to a room or to people, without saying which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Announcement)]
 pub struct AnonymousAnnouncement {
@@ -31,6 +32,28 @@ pub struct AnonymousAnnouncement {
     /// Time of the announcement.
     #[schema(value_type = Time)]
     at: String,
+}
+
+/// Rooms and people that were asked about a pending request, and the time of the next step, for its agent.
+#[derive(Clone, Debug, Serialize)]
+pub struct InquiryRecord {
+    asked: Vec<AnonymousAnnouncement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_step_at: Option<String>,
+}
+
+impl InquiryRecord {
+    pub(super) async fn load(store: &Store, row: &ApprovalRow, now: UnixMillis) -> Result<Self> {
+        Ok(Self {
+            asked: load_anonymous(store, row.workspace_id, row.txn_id.into(), now).await?,
+            next_step_at: next_step(store, row).await?.map(UnixMillis::to_rfc3339),
+        })
+    }
+
+    /// Announcements, and the time of the next step.
+    pub(super) fn into_parts(self) -> (Vec<AnonymousAnnouncement>, Option<String>) {
+        (self.asked, self.next_step_at)
+    }
 }
 
 /// Announcement of a request, for people who may see it.
@@ -55,9 +78,10 @@ struct Group {
 
 /// Announcements for the agent, oldest first. One that quiet hours hold back is left out until its time: the agent need
 /// not know when a person is away.
-pub(super) async fn load_anonymous(
+pub(crate) async fn load_anonymous(
     store: &Store,
-    row: &ApprovalRow,
+    workspace: WorkspaceId,
+    subject: MessageSubject,
     now: UnixMillis,
 ) -> Result<Vec<AnonymousAnnouncement>> {
     let anonymous = |group: Group| AnonymousAnnouncement {
@@ -66,14 +90,14 @@ pub(super) async fn load_anonymous(
         count: (group.kind == RecipientKind::Person).then_some(group.recipients.len()),
         at: group.at.to_rfc3339(),
     };
-    let made = groups(store, row).await?.into_iter().filter(|group| group.at <= now);
+    let made = groups(store, workspace, subject).await?.into_iter().filter(|group| group.at <= now);
     Ok(made.map(anonymous).collect())
 }
 
 /// Announcements for people, oldest first.
 pub(super) async fn load_named(store: &Store, row: &ApprovalRow) -> Result<Vec<NamedAnnouncement>> {
     let mut named = Vec::new();
-    for group in groups(store, row).await? {
+    for group in groups(store, row.workspace_id, row.txn_id.into()).await? {
         let mut people = Vec::new();
         let mut room = None;
         for recipient in group.recipients {
@@ -102,10 +126,10 @@ pub(super) async fn next_step(store: &Store, row: &ApprovalRow) -> Result<Option
     Ok(next.map(|step| step.due_at))
 }
 
-async fn groups(store: &Store, row: &ApprovalRow) -> Result<Vec<Group>> {
+async fn groups(store: &Store, workspace: WorkspaceId, subject: MessageSubject) -> Result<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
     for AnnouncementRow { channel, kind, recipient, at, .. } in
-        announcements::list(store, row.workspace_id, row.txn_id).await?
+        announcements::list(store, workspace, subject).await?
     {
         let belongs = |group: &&mut Group| {
             kind == RecipientKind::Person && (group.kind, &group.channel, group.at) == (kind, &channel, at)

@@ -12,7 +12,7 @@ use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::{Store, undelivered};
 
-use super::agent_response::{answer, wait_until_settled};
+use super::agent_response::{answer_entry_point, wait_until_settled};
 use super::decide::is_settled;
 use super::pause;
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ pub(crate) async fn request_approval(
     if let Some(row) = missed(state, asked, &body, entry_point).await? {
         // Each `Idempotency-Key` under which the request came leads to the one transaction.
         pause::join(&state.store, claim, &row).await?;
-        return answer(state, row).await;
+        return answer_entry_point(state, row).await;
     }
     let paused = pause::pause(state, asked, matched, body, claim).await?;
     let wait = entry_point.wait(asked.control.wait);
@@ -43,7 +43,7 @@ pub(crate) async fn request_approval(
     if is_settled(&row) {
         delivered(&state.store, row.workspace_id, row.txn_id).await?;
     }
-    answer(state, row).await
+    answer_entry_point(state, row).await
 }
 
 /// The decided request that is identical to this one and whose outcome is still to be delivered. It is taken if it is
@@ -81,7 +81,7 @@ pub(crate) async fn respond_to_duplicate(
     if is_settled(&row) {
         delivered(&state.store, row.workspace_id, row.txn_id).await?;
     }
-    answer(state, row).await
+    answer_entry_point(state, row).await
 }
 
 /// Takes the outcome of a settled transaction, because its agent receives it now.

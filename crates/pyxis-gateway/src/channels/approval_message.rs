@@ -1,201 +1,137 @@
-//! What a chat message says about an approval, whatever the platform.
-
-use std::collections::HashMap;
-use std::sync::Arc;
+//! Content of a chat message about a single request, whatever the platform.
 
 use pyxis_core::approval_mode::ApprovalState;
-use pyxis_core::brand::{Accent, DEFAULT_NAME, SECURED_BY};
-use pyxis_core::clock::UnixMillis;
-use pyxis_core::hex;
+use pyxis_core::brand::SECURED_BY;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::policy::Policy;
 use pyxis_core::preview::preview;
 use pyxis_store::Store;
 use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::chat_messages::ChatMessageRow;
-use sha2::{Digest, Sha256};
-use tokio::sync::Mutex;
+use pyxis_store::message_subject::MessageSubject;
 
 use super::flat::{fits, one_line};
+use super::link_card::LinkCard;
+use super::message_content::{Common, DecideIn, MessageBrand, MessageContent, fits_in, time_of_day};
 use super::payload;
-use super::request_facts::RequestFacts;
-use crate::approvals::coverage::RecentRequests;
 use crate::approvals::view::{self, ApprovalView};
 use crate::approvals::viewer_status;
 use crate::config::Config;
 use crate::error::Result;
 use crate::identity::voters;
 use crate::notifications::announce::chats::nonce;
-use crate::notifications::brand::{self, Brand};
 use crate::runtime::state::State;
 
 /// Room for headers, marks and ends of lines included, in UTF-16 units as platforms count.
 const HEADERS: usize = 500;
 
-/// One message.
-#[derive(Clone, Debug)]
-pub(crate) struct ApprovalMessage {
-    /// How the transaction stands.
-    pub(crate) state: ApprovalState,
-    /// What its buttons carry.
-    pub(crate) nonce: String,
-    /// Where a person decides with all before their eyes.
-    pub(crate) url: String,
-    /// Where a person approves.
-    pub(crate) place: DecideIn,
-    /// True if the message shows the whole request.
-    whole: bool,
-    /// True if an approval can open a grant.
-    pub(crate) grantable: bool,
-    /// The color of the first line, where a platform has colors.
-    accent: Option<Accent>,
-    /// Where the platform itself can fetch the logo, if there is one and it can.
-    pub(crate) logo: Option<String>,
-    lines: Vec<String>,
-    /// Shown instead of the lines where a message has only a link.
-    pub(crate) facts: RequestFacts,
-}
-
-/// Where a person approves. Everything can be denied in the chat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DecideIn {
-    /// In the chat, by a button or a reaction.
-    Chat,
-    /// On the page that shows everything: the message does not, or it warns.
-    Page,
-    /// There, in a passkey ceremony.
-    Ceremony,
-}
-
-impl DecideIn {
-    /// Words before the link to the page.
-    const fn way(self) -> &'static str {
-        match self {
-            Self::Chat => "Details",
-            Self::Page => "Read the full request and approve",
-            Self::Ceremony => "Approve with your passkey",
+/// The message about a transaction as it should be now; `None` when there is nothing to tell any more.
+pub(super) async fn load(
+    state: &State,
+    message: &ChatMessageRow,
+    txn: TxnId,
+    common: &Common,
+) -> Result<Option<MessageContent>> {
+    let Some(seen) = load_view(state, message.workspace_id, txn).await? else { return Ok(None) };
+    let brand = MessageBrand::load(state, message.workspace_id).await?;
+    let row = &seen.row;
+    let policy = voters::policy_of(&state.store, row.workspace_id, row.credential_id).await?;
+    let (passkey, needed) = (
+        viewer_status::passkey_required(row, policy.as_ref()),
+        viewer_status::approvals_needed(row, policy.as_ref()),
+    );
+    let url = page(&state.config, row.txn_id);
+    let grantable = !passkey && viewer_status::grantable(row, needed);
+    let mut after = Vec::new();
+    if row.state == ApprovalState::Pending {
+        after.extend(tally(&state.store, &seen, policy.as_ref(), needed).await?);
+        if grantable {
+            let recent = common.recent(&state.store, row.workspace_id).await?;
+            after.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
         }
+        after.push(format!("Expires at {}", time_of_day(row.expires_at)));
+    } else {
+        after.extend(ending(&seen));
     }
-}
-
-/// What the cards of one round have in common, looked up once for each workspace.
-#[derive(Default)]
-pub(crate) struct Common {
-    recent: Mutex<HashMap<WorkspaceId, Arc<RecentRequests>>>,
-}
-
-impl Common {
-    async fn recent(&self, store: &Store, workspace: WorkspaceId) -> Result<Arc<RecentRequests>> {
-        let mut known = self.recent.lock().await;
-        if let Some(recent) = known.get(&workspace) {
-            return Ok(Arc::clone(recent));
-        }
-        let recent = Arc::new(RecentRequests::load(store, workspace).await?);
-        known.insert(workspace, Arc::clone(&recent));
-        Ok(recent)
-    }
-}
-
-impl ApprovalMessage {
-    /// The message as it should be now; `None` when there is nothing to tell any more.
-    pub(crate) async fn load(
-        state: &State,
-        message: &ChatMessageRow,
-        common: &Common,
-    ) -> Result<Option<Self>> {
-        let Some(seen) = load_view(state, message).await? else { return Ok(None) };
-        let brand = brand::get(&state.store, message.workspace_id).await?;
-        let row = &seen.row;
-        let policy = voters::policy_of(&state.store, row.workspace_id, row.credential_id).await?;
-        let (passkey, needed) = (
-            viewer_status::passkey_required(row, policy.as_ref()),
-            viewer_status::approvals_needed(row, policy.as_ref()),
-        );
-        let url = page(&state.config, row.txn_id);
-        let grantable = !passkey && viewer_status::grantable(row, needed);
-        let mut after = Vec::new();
-        if row.state == ApprovalState::Pending {
-            after.extend(tally(&state.store, &seen, policy.as_ref(), needed).await?);
-            if grantable {
-                let recent = common.recent(&state.store, row.workspace_id).await?;
-                after.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
-            }
-            after.push(format!("Expires at {}", time_of_day(row.expires_at)));
-        } else {
-            after.extend(ending(&seen));
-        }
-        let facts = RequestFacts::new(&seen, name_of(&brand), headline(row.state), &after);
-        let decides = message.platform.spec().decides;
-        let compose = |(told, whole): (Vec<String>, bool)| {
-            let place = match (passkey, whole && decides) {
-                (true, _) => DecideIn::Ceremony,
-                (false, true) => DecideIn::Chat,
-                (false, false) => DecideIn::Page,
-            };
-            let link = (row.state == ApprovalState::Pending).then(|| format!("{}: {url}", place.way()));
-            let lines =
-                [request_lines(&seen, &brand), told, after.clone(), link.into_iter().collect()].concat();
-            (place, [lines, vec![SECURED_BY.to_owned()]].concat(), whole)
+    let decides = message.platform.spec().decides;
+    let compose = |(told, whole): (Vec<String>, bool)| {
+        let place = match (passkey, whole && decides) {
+            (true, _) => DecideIn::Ceremony,
+            (false, true) => DecideIn::Chat,
+            (false, false) => DecideIn::Page,
         };
-        let (mut place, mut lines, mut whole) = compose(content(&seen));
-        if !fits_in(&lines, message.platform.spec().message_max) {
-            let too_long = "Not shown here: it is longer than a message.".to_owned();
-            (place, lines, whole) = compose((vec![too_long], false));
-        }
-        Ok(Some(Self {
-            state: row.state,
-            whole,
-            nonce: nonce(&state.keyring, message.id),
-            logo: (brand.has_logo && brand::is_public(&state.config))
-                .then(|| brand::logo_url(&state.config, message.workspace_id)),
-            accent: brand.accent.as_deref().and_then(Accent::parse),
-            url,
-            place,
-            grantable,
-            lines,
-            facts,
-        }))
+        let link = (row.state == ApprovalState::Pending).then(|| format!("{}: {url}", place.way()));
+        let lines =
+            [request_lines(&seen, &brand.name), told, after.clone(), link.into_iter().collect()].concat();
+        (place, [lines, vec![SECURED_BY.to_owned()]].concat(), whole)
+    };
+    let (mut place, mut lines, mut whole) = compose(content(&seen));
+    if !fits_in(&lines, message.platform.spec().message_max) {
+        let too_long = "Not shown here: it is longer than a message.".to_owned();
+        (place, lines, whole) = compose((vec![too_long], false));
     }
+    Ok(Some(MessageContent {
+        subject: message.subject,
+        state: row.state.into(),
+        expires_at: row.expires_at,
+        nonce: nonce(&state.keyring, message.id),
+        place,
+        whole,
+        grantable,
+        link: link_card(&seen, &brand.name, after, (place, url)),
+        brand,
+        lines,
+    }))
+}
 
-    /// The text, line by line.
-    pub(crate) fn text(&self) -> String {
-        self.lines.join("\n")
+/// The message with only a link. The address is reduced to its host, and headers, body and payload are left out.
+fn link_card(
+    seen: &ApprovalView,
+    brand: &str,
+    status: Vec<String>,
+    (place, url): (DecideIn, String),
+) -> LinkCard {
+    let row = &seen.row;
+    let (agent, credential) = (one_line(&row.agent_name), one_line(&row.credential_name));
+    let brand = one_line(brand);
+    let text = format!("{agent} wants {} {credential}", wish(row.kind));
+    let facts = [
+        ("Agent", Some(agent)),
+        ("Credential", Some(credential)),
+        ("Method", Some(one_line(&row.method))),
+        ("Host", Some(one_line(&row.target_host))),
+        ("Reason", row.reason.as_deref().map(one_line)),
+    ];
+    LinkCard {
+        title: format!("{brand} · {}", headline(row.state)),
+        brand,
+        text,
+        facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+        status,
+        link: place.label(),
+        url,
     }
+}
 
-    /// The same with the first line in the color of the brand; `None` where the brand has none.
-    pub(crate) fn html(&self) -> Option<String> {
-        let accent = self.accent?;
-        let mut lines = self.lines.iter().map(|line| escaped(line));
-        let first = lines.next().unwrap_or_default();
-        let first = format!(
-            "<span data-mx-bg-color=\"{accent}\" data-mx-color=\"{}\"> {first} </span>",
-            accent.text_on()
-        );
-        Some(std::iter::once(first).chain(lines).collect::<Vec<_>>().join("<br>"))
-    }
-
-    /// The color of the brand, where it has one.
-    pub(crate) const fn accent(&self) -> Option<Accent> {
-        self.accent
-    }
-
-    /// Differs whenever the message says something else.
-    pub(crate) fn version(&self) -> String {
-        hex::encode(&Sha256::digest(self.text())[..8])
+const fn wish(kind: ApprovalKind) -> &'static str {
+    match kind {
+        ApprovalKind::Forward => "to use",
+        ApprovalKind::Sign => "a signature with",
     }
 }
 
 /// Where a pending transaction must be read before it is approved, if a message does not show enough of it. Nor
 /// does an old button or a typed reaction approve it unseen.
 pub(super) async fn must_be_read_at(state: &State, message: &ChatMessageRow) -> Result<Option<String>> {
-    let shown = ApprovalMessage::load(state, message, &Common::default()).await?;
+    let MessageSubject::Request(txn) = message.subject else { return Ok(None) };
+    let shown = load(state, message, txn, &Common::default()).await?;
     let unread = shown.filter(|shown| shown.state == ApprovalState::Pending && !shown.whole);
-    Ok(unread.map(|shown| shown.url))
+    Ok(unread.map(|shown| shown.link.url))
 }
 
 /// What a message is about; `None` when it is gone.
-async fn load_view(state: &State, message: &ChatMessageRow) -> Result<Option<ApprovalView>> {
-    match view::load_view(state, message.workspace_id, message.txn_id).await {
+async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Option<ApprovalView>> {
+    match view::load_view(state, workspace, txn).await {
         Err(crate::Error::NotFound(_)) => Ok(None),
         other => other.map(Some),
     }
@@ -206,21 +142,12 @@ pub(super) fn page(config: &Config, txn: TxnId) -> String {
     format!("{}/approve/{txn}", config.base_url)
 }
 
-/// Name of the workspace in its messages.
-fn name_of(brand: &Brand) -> &str {
-    brand.display_name.as_deref().unwrap_or(DEFAULT_NAME)
-}
-
 /// Who asks for what.
-fn request_lines(seen: &ApprovalView, brand: &Brand) -> Vec<String> {
+fn request_lines(seen: &ApprovalView, brand: &str) -> Vec<String> {
     let row = &seen.row;
-    let wish = match row.kind {
-        ApprovalKind::Forward => "to use",
-        ApprovalKind::Sign => "a signature with",
-    };
     let mut lines = vec![
-        format!("{} · {}", one_line(name_of(brand)), headline(row.state)),
-        format!("{} wants {wish} {}", one_line(&row.agent_name), one_line(&row.credential_name)),
+        format!("{} · {}", one_line(brand), headline(row.state)),
+        format!("{} wants {} {}", one_line(&row.agent_name), wish(row.kind), one_line(&row.credential_name)),
         format!("{} {}", row.method, one_line(&seen.target)),
     ];
     if let Some(reason) = &row.reason {
@@ -236,11 +163,6 @@ fn edit_line(seen: &ApprovalView) -> Option<String> {
     let parts = seen.asked.as_ref().map(|asked| asked.difference.parts().join(", "));
     let parts = parts.map(|parts| format!(" ({parts})")).unwrap_or_default();
     Some(format!("Edited by {}{parts}", one_line(by)))
-}
-
-/// True if a platform with messages of at most `max` UTF-16 units can show these lines.
-fn fits_in(lines: &[String], max: usize) -> bool {
-    lines.iter().map(|line| line.encode_utf16().count() + 1).sum::<usize>() <= max
 }
 
 /// What is asked for, and whether that is enough to approve by: only what a message shows whole is.
@@ -324,56 +246,11 @@ fn grant_line(lately: &str) -> String {
     format!("30 min grant: {}", one_line(lately))
 }
 
-/// Text as HTML that says the same, blanks included.
-pub(super) fn escaped(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for c in line.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out.replace("  ", "&nbsp; ")
-}
-
 fn headline(state: ApprovalState) -> &'static str {
     match state {
         ApprovalState::Pending => "Approval needed",
         ApprovalState::Approved => "Approved",
         ApprovalState::Denied => "Denied",
         ApprovalState::Expired => "Expired",
-    }
-}
-
-/// `14:30 UTC`.
-fn time_of_day(at: UnixMillis) -> String {
-    let text = at.to_rfc3339();
-    format!("{} UTC", text.get(11..16).unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_of_others_is_no_markup() {
-        let escaped = escaped("<b onclick='x'>  \"&amp;\"</b>");
-        assert_eq!(escaped, "&lt;b onclick=&#39;x&#39;&gt;&nbsp; &quot;&amp;amp;&quot;&lt;/b&gt;");
-    }
-
-    #[test]
-    fn a_message_fits_if_its_lines_and_their_ends_do() {
-        let lines = ["ab".to_owned(), "😀".to_owned()];
-        assert!(fits_in(&lines, 6));
-        assert!(!fits_in(&lines, 5));
-    }
-
-    #[test]
-    fn a_time_is_shown_to_the_minute() {
-        assert_eq!(time_of_day(UnixMillis(1_767_225_600_000)), "00:00 UTC");
     }
 }

@@ -1,22 +1,22 @@
 //! `card`: a signed JSON card to an endpoint of the operator, for a receiver that shows it to people.
 //!
 //! Endpoints are named in the settings, since their URLs are secrets. A card has a link to the page, where people
-//! decide. When a request changes or ends, the card is posted again with the same `id`.
+//! decide. When a request or a task changes or ends, the card is posted again with the same `id`.
 
 mod settings;
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::webhook::WebhookEvent;
 use pyxis_store::chat_messages::ChatMessageRow;
+use pyxis_store::message_subject::{MessageState, SubjectKind};
 use serde::Serialize;
 
-use super::approval_message::ApprovalMessage;
 use super::link_card::LinkCard;
+use super::message_content::MessageContent;
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage, no_routes};
 use super::web_call::{exchange, posted};
 use crate::config::Config;
@@ -49,7 +49,10 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
 /// Event of a card whose request is still pending and changed.
 const UPDATED: &str = "approval.updated";
 
-/// Event of a card about several requests.
+/// Event of a card about a task that was withdrawn, stopped, or not decided in time.
+const TASK_UPDATED: &str = "task.updated";
+
+/// Event of a card about several requests or tasks.
 const DIGEST: &str = "approval.digest";
 
 /// The poster.
@@ -64,6 +67,8 @@ struct Card<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     txn_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<String>,
     state: &'static str,
     title: &'a str,
     text: &'a str,
@@ -97,31 +102,31 @@ impl Bot {
         posted(&exchange(&state.net_private, request).await?, state.now())
     }
 
-    async fn send_request(
+    async fn send_content(
         &self,
         state: &State,
         message: &ChatMessageRow,
         event: &'static str,
-        card: &ApprovalMessage,
+        card: &MessageContent,
     ) -> Delivery<()> {
-        let (id, shown) = (message.id.to_string(), LinkCard::new(card));
+        let id = message.id.to_string();
         // A receiver counts each delivery once, and a card that says something else is another one.
         let delivery = format!("{id}-{}", card.version());
-        let request = Card {
-            txn_id: Some(card.facts.txn.to_string()),
-            expires_at: Some(card.facts.expires_at.to_rfc3339()),
-            ..Card::new(event, &id, card.state, &shown)
-        };
-        self.send(state, &message.chat, &delivery, &request).await
+        let (subject, is_task) = (card.subject.to_string(), card.subject.kind() == SubjectKind::Task);
+        let (txn_id, task_id) = if is_task { (None, Some(subject)) } else { (Some(subject), None) };
+        let expires_at = Some(card.expires_at.to_rfc3339());
+        let content = Card { txn_id, task_id, expires_at, ..Card::new(event, &id, card.state, &card.link) };
+        self.send(state, &message.chat, &delivery, &content).await
     }
 }
 
 impl<'a> Card<'a> {
-    fn new(event: &'static str, id: &'a str, state: ApprovalState, shown: &'a LinkCard) -> Self {
+    fn new(event: &'static str, id: &'a str, state: MessageState, shown: &'a LinkCard) -> Self {
         Self {
             event,
             id,
             txn_id: None,
+            task_id: None,
             state: state.as_str(),
             title: &shown.title,
             text: &shown.text,
@@ -134,12 +139,31 @@ impl<'a> Card<'a> {
     }
 }
 
+/// Event of a card that was not posted before.
+const fn first_event(kind: SubjectKind) -> &'static str {
+    match kind {
+        SubjectKind::Request => WebhookEvent::Requested.as_str(),
+        SubjectKind::Task => WebhookEvent::TaskProposed.as_str(),
+    }
+}
+
 /// Event of a card that was posted before.
-const fn event_of(state: ApprovalState) -> &'static str {
-    match state {
-        ApprovalState::Pending => UPDATED,
-        ApprovalState::Approved | ApprovalState::Denied => WebhookEvent::Decided.as_str(),
-        ApprovalState::Expired => WebhookEvent::Expired.as_str(),
+const fn next_event(kind: SubjectKind, state: MessageState) -> &'static str {
+    match (kind, state) {
+        (SubjectKind::Request, MessageState::Pending) => UPDATED,
+        (SubjectKind::Request, MessageState::Approved | MessageState::Denied) => {
+            WebhookEvent::Decided.as_str()
+        }
+        (SubjectKind::Request, MessageState::Expired | MessageState::Withdrawn | MessageState::Stopped) => {
+            WebhookEvent::Expired.as_str()
+        }
+        (SubjectKind::Task, MessageState::Approved | MessageState::Denied) => {
+            WebhookEvent::TaskDecided.as_str()
+        }
+        (
+            SubjectKind::Task,
+            MessageState::Pending | MessageState::Expired | MessageState::Withdrawn | MessageState::Stopped,
+        ) => TASK_UPDATED,
     }
 }
 
@@ -148,10 +172,10 @@ impl ChatBot for Bot {
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            self.send_request(state, message, WebhookEvent::Requested.as_str(), card).await?;
+            self.send_content(state, message, first_event(card.subject.kind()), card).await?;
             Ok(message.id.to_string())
         })
     }
@@ -161,25 +185,22 @@ impl ChatBot for Bot {
         state: &'a State,
         message: &'a ChatMessageRow,
         _message_ref: &'a str,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(self.send_request(state, message, event_of(card.state), card))
-    }
-
-    fn has_digests(&self) -> bool {
-        true
+        Box::pin(self.send_content(state, message, next_event(card.subject.kind(), card.state), card))
     }
 
     fn post_link<'a>(
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
+        earlier: Option<&'a str>,
         card: &'a LinkCard,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            let id = message.id.to_string();
-            let digest = Card::new(DIGEST, &id, ApprovalState::Pending, card);
-            self.send(state, &message.chat, &format!("{id}-digest"), &digest).await?;
+            let id = earlier.map_or_else(|| message.id.to_string(), str::to_owned);
+            let digest = Card::new(DIGEST, &id, MessageState::Pending, card);
+            self.send(state, &message.chat, &card.key(&id), &digest).await?;
             Ok(id)
         })
     }

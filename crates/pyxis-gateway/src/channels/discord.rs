@@ -22,7 +22,8 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
 
-use super::approval_message::ApprovalMessage;
+use super::link_card::LinkCard;
+use super::message_content::MessageContent;
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage};
 use crate::config::Config;
 use crate::runtime::chat_health::ChatHealth;
@@ -77,6 +78,28 @@ impl Bot {
             self.call(net_private, Method::POST, "users/@me/channels", Some(&body)).await?;
         Ok(opened.id)
     }
+
+    /// Posts a message to a room. Returns its id as it is stored.
+    async fn post_body(&self, state: &State, room: &str, key: &str, mut body: Value) -> Delivery<String> {
+        let channel = self.channel(&state.net_private, room).await?;
+        // If the answer to an earlier attempt was lost, Discord returns the message of that attempt.
+        body["nonce"] = content::post_nonce(key).into();
+        body["enforce_nonce"] = true.into();
+        let path = format!("channels/{}/messages", api::segment(&channel));
+        let posted: api::DiscordMessage =
+            self.call(&state.net_private, Method::POST, &path, Some(&body)).await?;
+        // The channel with a person has an id of its own.
+        Ok(message_ref(&channel, &posted.id))
+    }
+
+    /// Changes a message.
+    async fn update(&self, state: &State, message_ref: &str, body: Value) -> Delivery<()> {
+        let (channel, id) = message_ref
+            .split_once('/')
+            .ok_or_else(|| DeliveryError::Refused("the message has no channel".to_owned()))?;
+        let path = format!("channels/{}/messages/{}", api::segment(channel), api::segment(id));
+        self.call::<Value>(&state.net_private, Method::PATCH, &path, Some(&body)).await.map(drop)
+    }
 }
 
 /// Id of the person that a room names. Ids of people and channels look alike, so those of people start with `@`.
@@ -87,6 +110,11 @@ fn person_of(room: &str) -> Option<&str> {
 /// Id of an account, which is also its room.
 fn account_id(person: &str) -> String {
     format!("@{person}")
+}
+
+/// Id of a message as it is stored.
+fn message_ref(channel: &str, id: &str) -> String {
+    format!("{channel}/{id}")
 }
 
 /// The route exists only if Discord's requests can be checked.
@@ -102,19 +130,26 @@ impl ChatBot for Bot {
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            let channel = self.channel(&state.net_private, &message.chat).await?;
-            let mut body = content::message(card);
-            // If the answer to an earlier attempt was lost, Discord returns the message of that attempt.
-            body["nonce"] = content::post_nonce(&message.id.to_string()).into();
-            body["enforce_nonce"] = true.into();
-            let path = format!("channels/{}/messages", api::segment(&channel));
-            let posted: api::DiscordMessage =
-                self.call(&state.net_private, Method::POST, &path, Some(&body)).await?;
-            // The channel with a person has an id of its own.
-            Ok(format!("{channel}/{}", posted.id))
+            self.post_body(state, &message.chat, &message.id.to_string(), content::message(card)).await
+        })
+    }
+
+    fn post_link<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        earlier: Option<&'a str>,
+        card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let body = content::link_message(card);
+            if let Some(id) = earlier {
+                return self.update(state, id, body).await.map(|()| id.to_owned());
+            }
+            self.post_body(state, &message.chat, &card.key(&message.id.to_string()), body).await
         })
     }
 
@@ -123,16 +158,9 @@ impl ChatBot for Bot {
         state: &'a State,
         _message: &'a ChatMessageRow,
         message_ref: &'a str,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(async move {
-            let (channel, id) = message_ref
-                .split_once('/')
-                .ok_or_else(|| DeliveryError::Refused("the message has no channel".to_owned()))?;
-            let path = format!("channels/{}/messages/{}", api::segment(channel), api::segment(id));
-            let body = content::message(card);
-            self.call::<Value>(&state.net_private, Method::PATCH, &path, Some(&body)).await.map(drop)
-        })
+        Box::pin(self.update(state, message_ref, content::message(card)))
     }
 
     fn read_updates(self: Arc<Self>, state: State, stop: Stop) -> BoxFuture<'static, ()> {

@@ -19,7 +19,8 @@ use pyxis_store::chat_messages::ChatMessageRow;
 use tokio::time::timeout;
 
 use self::mail::Letter;
-use super::approval_message::ApprovalMessage;
+use super::link_card::LinkCard;
+use super::message_content::MessageContent;
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage, no_routes};
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
@@ -56,26 +57,48 @@ struct Bot {
     config: EmailConfig,
 }
 
+impl Bot {
+    /// Sends a letter to an address. Returns its `Message-ID`, which depends on `id`.
+    async fn send(&self, state: &State, letter: Letter<'_>, id: &str) -> Delivery<String> {
+        let mail = letter
+            .written(&self.config.from, id, state.now())
+            .map_err(|error| DeliveryError::Refused(error.to_string()))?;
+        let hello = server::hello_name(&state.config.base_url);
+        let sending = server::send(&self.config, &state.net_private, &hello, letter.to, &mail.content);
+        match timeout(DELIVERY, sending).await {
+            Ok(sent) => sent.map(|()| mail.id).map_err(DeliveryError::from),
+            Err(_) => Err(DeliveryError::Failed("the mail server did not respond in time".to_owned())),
+        }
+    }
+}
+
 impl ChatBot for Bot {
     fn post<'a>(
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
             let to = address::parse(&message.chat).map_err(DeliveryError::Refused)?;
             let text = card.text();
-            let letter = Letter { to: &to, text: &text, url: &card.url, accent: card.accent() };
-            let mail = letter
-                .written(&self.config.from, message.id, state.now())
-                .map_err(|error| DeliveryError::Refused(error.to_string()))?;
-            let hello = server::hello_name(&state.config.base_url);
-            let sending = server::send(&self.config, &state.net_private, &hello, &to, &mail.content);
-            match timeout(DELIVERY, sending).await {
-                Ok(sent) => sent.map(|()| mail.id).map_err(DeliveryError::from),
-                Err(_) => Err(DeliveryError::Failed("the mail server did not respond in time".to_owned())),
-            }
+            let letter = Letter { to: &to, text: &text, url: card.url(), accent: card.accent() };
+            self.send(state, letter, &message.id.to_string()).await
+        })
+    }
+
+    fn post_link<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        _earlier: Option<&'a str>,
+        card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let to = address::parse(&message.chat).map_err(DeliveryError::Refused)?;
+            let text = card.plain_text();
+            let letter = Letter { to: &to, text: &text, url: &card.url, accent: None };
+            self.send(state, letter, &card.key(&message.id.to_string())).await
         })
     }
 

@@ -9,10 +9,11 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::chat_identities::{self, ChatIdentityRow};
 use pyxis_store::chat_messages::ChatMessageRow;
+use pyxis_store::message_subject::MessageSubject;
 use pyxis_store::{Store, users};
 use serde_json::json;
 
-use super::{approval_message, code_hash};
+use super::{approval_message, code_hash, task_message};
 use crate::approvals::decide::{Approver, AuthMethod, ChatAccount, Decision, GrantRequest, decide_with};
 use crate::credentials::records;
 use crate::error::{Error, Result};
@@ -51,7 +52,7 @@ pub(super) struct Account<'a> {
     pub(super) label: &'a str,
 }
 
-/// Takes the word of an account about the transaction of a message. Only `Err` means that nothing is
+/// Takes the word of an account about the transaction of a message. A task is not decided here. Only `Err` means that nothing is
 /// known to have happened and that the word should be taken again.
 pub(super) async fn act(
     state: &State,
@@ -71,8 +72,16 @@ pub(super) async fn act_because(
     reason: Option<String>,
 ) -> Result<IncomingDecision> {
     let workspace = message.workspace_id;
+    let txn = match message.subject {
+        MessageSubject::Request(txn) => txn,
+        MessageSubject::Task(task) => {
+            let page = task_message::page(&state.config, task);
+            let text = format!("A task is read and decided on its page: {page}");
+            return Ok(IncomingDecision { text, done: false });
+        }
+    };
     let Some(approver) = approver(&state.store, workspace, account).await? else {
-        record_stranger(state, workspace, message.txn_id, account).await?;
+        record_stranger(state, workspace, txn, account).await?;
         return Ok(IncomingDecision { text: STRANGER.to_owned(), done: false });
     };
     // Read before the transaction of the decision. A request that is edited meanwhile is refused there.
@@ -96,7 +105,7 @@ pub(super) async fn act_because(
         account: account.id.to_owned(),
         label: account.label.to_owned(),
     });
-    let outcome = decide_with(state, &approver, message.txn_id, word, &proof, None).await;
+    let outcome = decide_with(state, &approver, txn, word, &proof, None).await;
     let done = outcome.is_ok();
     let text = match outcome {
         Ok(decided) => match (decided.state, decided.grant) {
@@ -112,7 +121,7 @@ pub(super) async fn act_because(
         Err(Error::AlreadyDecided(ApprovalState::Pending)) => "You have already decided.".to_owned(),
         Err(Error::AlreadyDecided(now)) => format!("Too late: the request is already {now}."),
         Err(Error::RequestChanged) => {
-            let page = approval_message::page(&state.config, message.txn_id);
+            let page = approval_message::page(&state.config, txn);
             format!("Someone edited this request. Read and approve it here: {page}")
         }
         Err(Error::NotEligible(why)) => format!("You cannot decide this: {why}."),

@@ -1,4 +1,4 @@
-//! Requests that platforms post: headers that prove the sender, and work that can outlast the request.
+//! Reports of platforms: headers that prove the sender, messages that people act on, and work that can outlast a request.
 
 use std::time::Duration;
 
@@ -7,11 +7,13 @@ use http::HeaderMap;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_http::body::{self, BodyError};
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde::de::DeserializeOwned;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use crate::error::{Error, Result};
+use crate::runtime::state::State;
 use crate::runtime::survival::caught;
 
 /// Largest difference between a platform's clock and this one, in seconds.
@@ -46,6 +48,16 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes> {
 /// A JSON body.
 pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| Error::InvalidJson(error.to_string()))
+}
+
+/// Records the id of the message that a person acts on, if the answer to its post was lost. It then shows the outcome.
+pub(super) async fn remember_posted(
+    state: &State,
+    message: &ChatMessageRow,
+    message_ref: Option<String>,
+) -> Result<()> {
+    let Some(message_ref) = message_ref.filter(|_| message.message_ref.is_none()) else { return Ok(()) };
+    Ok(chat_messages::record_posted(&state.store, message.id, &message_ref, state.now()).await?)
 }
 
 /// Work that a request started. It continues if the platform stops waiting.

@@ -1,10 +1,15 @@
 //! A message that only carries a link to the page, before a platform writes it in its format.
 
-use super::approval_message::{ApprovalMessage, DecideIn};
-use super::request_facts::RequestFacts;
+use pyxis_core::brand::SECURED_BY;
+use pyxis_core::hex;
+use sha2::{Digest, Sha256};
 
 /// Parts of the message, as plain text of one line each.
+#[derive(Clone, Debug)]
 pub(crate) struct LinkCard {
+    /// Name of the workspace.
+    pub(crate) brand: String,
+    /// The same, and the state of the request or task.
     pub(crate) title: String,
     /// One sentence.
     pub(crate) text: String,
@@ -18,26 +23,24 @@ pub(crate) struct LinkCard {
 }
 
 impl LinkCard {
-    pub(super) fn new(card: &ApprovalMessage) -> Self {
-        let RequestFacts { agent, credential, method, host, reason, .. } = card.facts.clone();
-        let facts = [
-            ("Agent", Some(agent)),
-            ("Credential", Some(credential)),
-            ("Method", Some(method)),
-            ("Host", Some(host)),
-            ("Reason", reason),
-        ];
-        Self {
-            title: card.facts.title.clone(),
-            text: card.facts.summary.clone(),
-            facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
-            status: card.facts.status.clone(),
-            link: match card.place {
-                DecideIn::Ceremony => "Approve with your passkey",
-                DecideIn::Page | DecideIn::Chat => "Open the request",
-            },
-            url: card.url.clone(),
-        }
+    /// Value of the fact with this name.
+    pub(super) fn fact(&self, wanted: &str) -> Option<&str> {
+        self.facts.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.as_str())
+    }
+
+    /// The whole message as plain text, line by line.
+    pub(super) fn plain_text(&self) -> String {
+        let facts = self.facts.iter().map(|(name, value)| format!("{name}: {value}"));
+        let end = [format!("{}: {}", self.link, self.url), SECURED_BY.to_owned()];
+        let head = [self.title.clone(), self.text.clone()].into_iter();
+        let lines: Vec<String> = head.chain(facts).chain(self.status.iter().cloned()).chain(end).collect();
+        lines.join("\n")
+    }
+
+    /// Name of an attempt to post this as the message `id`. It differs from that of another text, so that no platform
+    /// takes one for the other.
+    pub(super) fn key(&self, id: &str) -> String {
+        format!("{id}-{}", hex::encode(&Sha256::digest(self.plain_text())[..8]))
     }
 }
 

@@ -12,12 +12,12 @@ mod updates;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
 
-use super::approval_message::{ApprovalMessage, DecideIn};
+use super::link_card::LinkCard;
+use super::message_content::{DecideIn, MessageContent};
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage, no_routes};
 use crate::config::Config;
 use crate::error::Result;
@@ -89,6 +89,24 @@ impl Bot {
         let sent: api::SentEvent = self.put(net_private, &path, content).await?;
         Ok(sent.event_id)
     }
+
+    /// Posts a message to a room that the bot can use. Returns its id.
+    async fn post_content(
+        &self,
+        state: &State,
+        room: &str,
+        key: &str,
+        content: &Value,
+    ) -> Result<String, DeliveryError> {
+        let room = self.join_room(&state.net_private, room).await?;
+        if let Some(to) = self.successor(state, &room).await? {
+            return Err(DeliveryError::Moved(to));
+        }
+        if self.is_encrypted(state, &room).await? {
+            return Err(DeliveryError::Refused(room::ENCRYPTED.to_owned()));
+        }
+        self.send(&state.net_private, &room, "m.room.message", key, content).await
+    }
 }
 
 impl ChatBot for Bot {
@@ -96,18 +114,30 @@ impl ChatBot for Bot {
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            let room = self.join_room(&state.net_private, &message.chat).await?;
-            if let Some(to) = self.successor(state, &room).await? {
-                return Err(DeliveryError::Moved(to));
-            }
-            if self.is_encrypted(state, &room).await? {
-                return Err(DeliveryError::Refused(room::ENCRYPTED.to_owned()));
-            }
             let content = content(card);
-            self.send(&state.net_private, &room, "m.room.message", &message.id.to_string(), &content).await
+            self.post_content(state, &message.chat, &message.id.to_string(), &content).await
+        })
+    }
+
+    fn post_link<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        earlier: Option<&'a str>,
+        card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let (shown, key) = (card.plain_text(), card.key(&message.id.to_string()));
+            let Some(event) = earlier else {
+                return self.post_content(state, &message.chat, &key, &text(&shown)).await;
+            };
+            let content = replacement(event, &shown, text(&shown));
+            let room = self.join_room(&state.net_private, &message.chat).await?;
+            self.send(&state.net_private, &room, "m.room.message", &key, &content).await?;
+            Ok(event.to_owned())
         })
     }
 
@@ -116,7 +146,7 @@ impl ChatBot for Bot {
         state: &'a State,
         message: &'a ChatMessageRow,
         message_ref: &'a str,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let Ok(room) = self.join_room(&state.net_private, &message.chat).await else { return };
@@ -138,13 +168,11 @@ impl ChatBot for Bot {
         state: &'a State,
         message: &'a ChatMessageRow,
         message_ref: &'a str,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
         Box::pin(async move {
             let room = self.join_room(&state.net_private, &message.chat).await?;
-            let mut content = text(&format!("* {}", card.text()));
-            content["m.new_content"] = self::content(card);
-            content["m.relates_to"] = json!({ "rel_type": "m.replace", "event_id": message_ref });
+            let content = replacement(message_ref, &card.text(), self::content(card));
             let key = format!("{}-{}-{}", message.id, card.state.as_str(), card.version());
             self.send(&state.net_private, &room, "m.room.message", &key, &content).await.map(drop)
         })
@@ -181,7 +209,7 @@ fn text(body: &str) -> Value {
 }
 
 /// A message as clients show it; those that know no markup show the text.
-fn content(card: &ApprovalMessage) -> Value {
+fn content(card: &MessageContent) -> Value {
     let mut content = text(&card.text());
     if let Some(html) = card.html() {
         content["format"] = "org.matrix.custom.html".into();
@@ -190,13 +218,23 @@ fn content(card: &ApprovalMessage) -> Value {
     content
 }
 
+/// A message that takes the place of an earlier one; clients that know no edits show the text.
+fn replacement(event: &str, shown: &str, content: Value) -> Value {
+    let mut replacing = text(&format!("* {shown}"));
+    replacing["m.new_content"] = content;
+    replacing["m.relates_to"] = json!({ "rel_type": "m.replace", "event_id": event });
+    replacing
+}
+
 /// What the bot offers.
-fn reactions(card: &ApprovalMessage) -> Vec<&'static str> {
-    match (card.state, card.place, card.grantable) {
-        (ApprovalState::Pending, DecideIn::Page | DecideIn::Ceremony, _) => vec![NO],
-        (ApprovalState::Pending, DecideIn::Chat, true) => vec![YES, NO, WHILE],
-        (ApprovalState::Pending, DecideIn::Chat, false) => vec![YES, NO],
-        (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Expired, ..) => Vec::new(),
+fn reactions(card: &MessageContent) -> Vec<&'static str> {
+    if !card.has_buttons() {
+        return Vec::new();
+    }
+    match (card.place, card.grantable) {
+        (DecideIn::Page | DecideIn::Ceremony | DecideIn::TaskPage, _) => vec![NO],
+        (DecideIn::Chat, true) => vec![YES, NO, WHILE],
+        (DecideIn::Chat, false) => vec![YES, NO],
     }
 }
 

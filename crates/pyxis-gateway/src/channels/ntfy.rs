@@ -153,14 +153,11 @@ impl Bot {
 }
 
 impl ChatBot for Bot {
-    fn has_digests(&self) -> bool {
-        true
-    }
-
     fn post_link<'a>(
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
+        _earlier: Option<&'a str>,
         card: &'a LinkCard,
     ) -> BoxFuture<'a, Delivery<String>> {
         let body = body(&message.chat, card);
@@ -209,15 +206,17 @@ fn body(topic: &str, card: &LinkCard) -> Value {
 }
 
 fn message(card: &LinkCard) -> String {
-    let fact = |wanted: &str| card.facts.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
     let mut lines = vec![card.text.clone()];
-    if let (Some(method), Some(host)) = (fact("Method"), fact("Host")) {
+    if let (Some(method), Some(host)) = (card.fact("Method"), card.fact("Host")) {
         lines.push(format!("{method} {host}"));
     }
+    lines.extend(card.fact("Actions").map(|actions| format!("Actions: {actions}")));
     // The longest part is the agent's, so it comes last: a cut leaves the others whole.
     lines.extend(card.status.iter().cloned());
     lines.push(SECURED_BY.to_owned());
-    lines.extend(fact("Reason").map(|reason| format!("Reason: “{reason}”")));
+    for name in ["Reason", "Purpose"] {
+        lines.extend(card.fact(name).map(|words| format!("{name}: “{words}”")));
+    }
     lines.join("\n")
 }
 

@@ -3,24 +3,23 @@
 //! A platform that is down or slow only makes its own messages late, and a chat that is limited only its own. They wait
 //! here, and the inbox has every request anyway.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
-use pyxis_core::clock::UnixMillis;
 use pyxis_core::metric;
+use pyxis_store::chat_identities;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
-use pyxis_store::{approvals, chat_identities};
+use pyxis_store::message_subject::{MessageState, MessageSubject};
 
-use super::approval_message::{ApprovalMessage, Common};
 use super::digest::DigestStep;
+use super::message_content::{Common, MessageContent};
 use super::platform::{ChatBot, Delivery, DeliveryError};
-use super::{digest, moves, unreachable};
+use super::{approval_message, digest, moves, task_message, unreachable};
 use crate::error::Result;
-use crate::identity::voters;
+use crate::notifications::announce::inquiry::Inquiry;
+use crate::runtime::metrics_recorder::DeliveryCounters;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
 use crate::runtime::work::Stop;
@@ -40,22 +39,8 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// Least time for which a chat counts as limited, whatever the platform says.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 /// After so many failures in a row an edit is given up. A message that was never posted is tried until its
-/// transaction is over.
+/// request or task is over.
 const EDITS: i64 = 20;
-
-/// Chats that the platform limits, with the time when it accepts messages there again.
-#[derive(Default)]
-struct LimitedChats(Mutex<HashMap<String, UnixMillis>>);
-
-impl LimitedChats {
-    fn until(&self, chat: &str) -> Option<UnixMillis> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(chat).copied()
-    }
-
-    fn limit(&self, chat: &str, until: UnixMillis) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(chat.to_owned(), until);
-    }
-}
 
 /// Posts and edits until told to stop.
 pub(super) async fn run(state: State, platform: ChatPlatform, bot: Arc<dyn ChatBot>, mut stop: Stop) {
@@ -98,13 +83,13 @@ pub(super) async fn tick(state: &State, platform: ChatPlatform, bot: &dyn ChatBo
     let now = state.now();
     let due = chat_messages::claim(&state.store, platform, now, now.plus(CLAIM), ROUND).await?;
     let more = due.len() == ROUND as usize;
-    let (limited, common) = (LimitedChats::default(), Common::default());
+    let common = Common::default();
     futures_util::stream::iter(due)
         .for_each_concurrent(AT_ONCE, |message| {
-            let (limited, common) = (&limited, &common);
+            let common = &common;
             async move {
                 // Of a message that panics the claim runs out; the others of the round are served.
-                let serving = Box::pin(serve(state, bot, &message, limited, common));
+                let serving = Box::pin(serve(state, bot, &message, common));
                 if let Err(error) = caught(platform.as_str(), serving).await {
                     tracing::warn!(message = %message.id, %error, "cannot show or record a message");
                 }
@@ -118,23 +103,30 @@ pub(super) async fn tick(state: &State, platform: ChatPlatform, bot: &dyn ChatBo
     Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(MORE))
 }
 
-async fn serve(
+/// The message as it should be now; `None` when there is nothing to tell any more.
+async fn load_content(
     state: &State,
-    bot: &dyn ChatBot,
     message: &ChatMessageRow,
-    limited: &LimitedChats,
     common: &Common,
-) -> Result<()> {
+) -> Result<Option<MessageContent>> {
+    match message.subject {
+        MessageSubject::Request(txn) => approval_message::load(state, message, txn, common).await,
+        MessageSubject::Task(task) => task_message::load(state, message, task).await,
+    }
+}
+
+async fn serve(state: &State, bot: &dyn ChatBot, message: &ChatMessageRow, common: &Common) -> Result<()> {
     let (store, platform) = (&state.store, message.platform);
-    if let Some(until) = limited.until(&message.chat) {
+    // A message that became due during the limit of its chat waits for the end of it, too.
+    if let Some(until) = state.chat_limits.end(platform, &message.chat, state.now()) {
         return Ok(chat_messages::release_claim(store, message, Some(until)).await?);
     }
-    let Some(card) = ApprovalMessage::load(state, message, common).await? else {
+    let Some(card) = load_content(state, message, common).await? else {
         return Ok(chat_messages::release_claim(store, message, None).await?);
     };
     let told = match &message.message_ref {
-        // Decided before anybody was told: there is nothing left to ask.
-        None if card.state != ApprovalState::Pending => {
+        // Decided or overdue before anybody was told: there is nothing left to ask.
+        None if card.state != MessageState::Pending || card.expires_at <= state.now() => {
             return Ok(chat_messages::release_claim(store, message, None).await?);
         }
         None if !may_be_notified(state, message).await? => {
@@ -148,20 +140,25 @@ async fn serve(
         Some(name) if !platform.spec().edits || digest::is_digest(name) => Ok(name.clone()),
         Some(name) => bot.edit(state, message, name, &card).await.map(|()| name.clone()),
     };
+    // A message that stays as it was posted asks nothing of the platform.
+    let is_edit = |name: &String| platform.spec().edits && !digest::is_digest(name);
+    if message.message_ref.as_ref().is_none_or(is_edit) {
+        count(platform, &told);
+    }
     match told {
         Ok(name) => {
             chat_messages::record_shown(store, message, card.state, &name, state.now()).await?;
             state.chat_examinations.clear_problem(platform, &message.chat);
-            if message.message_ref.is_none() {
+            if message.message_ref.is_none() && !digest::is_digest(&name) {
                 bot.add_reactions(state, message, &name, &card).await;
             }
-            if card.state == ApprovalState::Pending {
+            if card.state == MessageState::Pending {
                 state.work.wake_chats(platform);
             }
         }
         Err(DeliveryError::Later(wait)) => {
             let (now, until) = (state.now(), state.now().plus(wait.max(SHORTEST_LIMIT)));
-            limited.limit(&message.chat, until);
+            state.chat_limits.limit(platform, &message.chat, now, until);
             chat_messages::release_claim(store, message, Some(until)).await?;
             // The others of this chat would be refused one by one, before those of other chats.
             chat_messages::postpone(store, platform, &message.chat, now, until).await?;
@@ -181,6 +178,17 @@ async fn serve(
     Ok(())
 }
 
+/// Counts an attempt that the platform answered, or that could not reach it.
+fn count(platform: ChatPlatform, told: &Delivery<String>) {
+    let is_delivered = match told {
+        Ok(_) => true,
+        Err(DeliveryError::Failed(_) | DeliveryError::Refused(_)) => false,
+        // It is made again, elsewhere or later.
+        Err(DeliveryError::Later(_) | DeliveryError::Moved(_)) => return,
+    };
+    DeliveryCounters::new(platform.as_str()).attempted(is_delivered);
+}
+
 /// True for a room, and for a person who still has that very account and may still decide.
 async fn may_be_notified(state: &State, message: &ChatMessageRow) -> Result<bool> {
     let Some(recipient) = message.recipient else { return Ok(true) };
@@ -189,11 +197,8 @@ async fn may_be_notified(state: &State, message: &ChatMessageRow) -> Result<bool
     if account.is_none_or(|account| account.user_id != recipient) {
         return Ok(false);
     }
-    let Some(row) = approvals::find(store, workspace, message.txn_id).await? else { return Ok(false) };
     let mut tx = store.begin().await?;
-    let people = vec![recipient];
-    let eligible = voters::eligible_among(&mut tx, workspace, row.credential_id, people).await?;
-    Ok(!eligible.is_empty())
+    Inquiry::may_be_decided_by(&mut tx, workspace, message.subject, recipient).await
 }
 
 /// Posts a message, alone or together with others of its chat. `None` if it waits for them.
@@ -201,12 +206,9 @@ async fn post(
     state: &State,
     bot: &dyn ChatBot,
     message: &ChatMessageRow,
-    card: &ApprovalMessage,
+    card: &MessageContent,
 ) -> Result<Option<Delivery<String>>> {
-    if !bot.has_digests() {
-        return Ok(Some(bot.post(state, message, card).await));
-    }
-    let waiting = match digest::next_step(state, message, card.facts.expires_at).await? {
+    let waiting = match digest::next_step(state, message, card.expires_at).await? {
         DigestStep::Single => return Ok(Some(bot.post(state, message, card).await)),
         DigestStep::Wait(until) => {
             chat_messages::release_claim(&state.store, message, Some(until)).await?;
@@ -214,12 +216,37 @@ async fn post(
         }
         DigestStep::Digest(waiting) => waiting,
     };
-    let shown = digest::card(state, &card.facts, waiting.len());
-    let posted = bot.post_link(state, message, &shown).await.map(|id| digest::reference(&id));
+    let posted = post_digest(state, bot, &waiting, &card.link.brand).await?;
+    let posted = posted.map(|id| digest::reference(&id));
     if let (Ok(reference), Some(last)) = (&posted, waiting.last()) {
         chat_messages::record_digest(&state.store, message, last.id, reference).await?;
     }
     Ok(Some(posted))
+}
+
+/// Announces messages of a chat together, in an earlier message of the same flood where that is possible. Returns the
+/// id on the platform.
+async fn post_digest(
+    state: &State,
+    bot: &dyn ChatBot,
+    waiting: &[ChatMessageRow],
+    brand: &str,
+) -> Result<Delivery<String>> {
+    let Some(first) = waiting.first() else { return Err(crate::error::Error::not_found("message")) };
+    let joined = digest::list_joined(state, first).await?;
+    if let Some(earlier) = joined.first().and_then(|row| digest::id(row.message_ref.as_deref()?)) {
+        let together = [&joined[..], waiting].concat();
+        let shown = digest::card(state, brand, &together);
+        match bot.post_link(state, first, Some(earlier), &shown).await {
+            // Somebody deleted it.
+            Err(DeliveryError::Refused(why)) => {
+                tracing::debug!(why, "cannot change a message; another one is posted");
+            }
+            told => return Ok(told),
+        }
+    }
+    let shown = digest::card(state, brand, waiting);
+    Ok(bot.post_link(state, first, None, &shown).await)
 }
 
 /// 1, 2, 4 … 60 seconds.

@@ -9,8 +9,8 @@ use pyxis_core::BoxError;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::ChatMessageRow;
 
-use super::approval_message::ApprovalMessage;
 use super::link_card::LinkCard;
+use super::message_content::MessageContent;
 use super::settings::{SettingKey, SettingsSource};
 use crate::config::ChatSettings;
 use crate::error::Result;
@@ -89,26 +89,21 @@ pub(crate) trait ChatBot: Send + Sync {
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
-        Box::pin(async move { self.post_link(state, message, &LinkCard::new(card)).await })
+        Box::pin(async move { self.post_link(state, message, None, &card.link).await })
     }
 
-    /// Posts a message that only carries a link. Returns its id on the platform.
+    /// Posts a message that only carries a link, or changes the `earlier` one into it. Returns its id on the platform.
+    /// One that announces several requests is given the oldest of them. `earlier` is `None` where the platform cannot
+    /// change messages.
     fn post_link<'a>(
         &'a self,
-        _state: &'a State,
-        _message: &'a ChatMessageRow,
-        _card: &'a LinkCard,
-    ) -> BoxFuture<'a, Delivery<String>> {
-        let none = DeliveryError::Refused("this platform has no messages with only a link".to_owned());
-        Box::pin(std::future::ready(Err(none)))
-    }
-
-    /// True if one message with a link announces several requests, of which the oldest is given to [`Self::post_link`].
-    fn has_digests(&self) -> bool {
-        false
-    }
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        earlier: Option<&'a str>,
+        card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>>;
 
     /// Changes a posted message. Never called where the platform cannot.
     fn edit<'a>(
@@ -116,7 +111,7 @@ pub(crate) trait ChatBot: Send + Sync {
         _state: &'a State,
         _message: &'a ChatMessageRow,
         _message_ref: &'a str,
-        _card: &'a ApprovalMessage,
+        _card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
         let refused = DeliveryError::Refused("messages here cannot be changed".to_owned());
         Box::pin(std::future::ready(Err(refused)))
@@ -128,7 +123,7 @@ pub(crate) trait ChatBot: Send + Sync {
         _state: &'a State,
         _message: &'a ChatMessageRow,
         _message_ref: &'a str,
-        _card: &'a ApprovalMessage,
+        _card: &'a MessageContent,
     ) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }

@@ -22,7 +22,8 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::Value;
 
-use super::approval_message::ApprovalMessage;
+use super::link_card::LinkCard;
+use super::message_content::MessageContent;
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage};
 use crate::config::Config;
 use crate::runtime::chat_health::ChatHealth;
@@ -62,6 +63,24 @@ impl Bot {
     fn from_settings(config: &Config) -> Option<Self> {
         config.chats.get::<SlackConfig>().cloned().map(|config| Self { config })
     }
+
+    /// Posts a message to a room. Returns its id as it is stored.
+    async fn post_body(&self, state: &State, room: &str, mut body: Value) -> Delivery<String> {
+        body["channel"] = recipient(room).into();
+        let posted: api::PostedMessage = self.call(&state.net_private, "chat.postMessage", &body).await?;
+        // A person's channel has another id than the person.
+        Ok(message_ref(&posted.channel, &posted.ts))
+    }
+
+    /// Changes a message.
+    async fn update(&self, state: &State, message_ref: &str, mut body: Value) -> Delivery<()> {
+        let (channel, ts) = message_ref
+            .split_once('/')
+            .ok_or_else(|| DeliveryError::Refused("the message has no time".to_owned()))?;
+        body["channel"] = channel.into();
+        body["ts"] = ts.into();
+        self.call::<Value>(&state.net_private, "chat.update", &body).await.map(drop)
+    }
 }
 
 /// A button.
@@ -98,6 +117,11 @@ fn routes(state: &State) -> Router<State> {
     if is_used { Router::new().route("/slack/events", post(http_mode::receive)) } else { Router::new() }
 }
 
+/// Id of a message as it is stored: a time is unique within its channel.
+fn message_ref(channel: &str, ts: &str) -> String {
+    format!("{channel}/{ts}")
+}
+
 /// The channel or person of a room. An account's id begins with its team.
 fn recipient(room: &str) -> &str {
     room.rsplit_once('-').map_or(room, |(_, person)| person)
@@ -108,14 +132,23 @@ impl ChatBot for Bot {
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(self.post_body(state, &message.chat, blocks::content(card)))
+    }
+
+    fn post_link<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        earlier: Option<&'a str>,
+        card: &'a LinkCard,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            let mut body = blocks::content(card);
-            body["channel"] = recipient(&message.chat).into();
-            let posted: api::PostedMessage = self.call(&state.net_private, "chat.postMessage", &body).await?;
-            // A time is unique within its channel, and a person's channel has another id than the person.
-            Ok(format!("{}/{}", posted.channel, posted.ts))
+            match earlier {
+                Some(id) => self.update(state, id, blocks::link(card)).await.map(|()| id.to_owned()),
+                None => self.post_body(state, &message.chat, blocks::link(card)).await,
+            }
         })
     }
 
@@ -124,17 +157,9 @@ impl ChatBot for Bot {
         state: &'a State,
         _message: &'a ChatMessageRow,
         message_ref: &'a str,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(async move {
-            let (channel, ts) = message_ref
-                .split_once('/')
-                .ok_or_else(|| DeliveryError::Refused("the message has no time".to_owned()))?;
-            let mut body = blocks::content(card);
-            body["channel"] = channel.into();
-            body["ts"] = ts.into();
-            self.call::<Value>(&state.net_private, "chat.update", &body).await.map(drop)
-        })
+        Box::pin(self.update(state, message_ref, blocks::content(card)))
     }
 
     fn read_updates(self: Arc<Self>, state: State, stop: Stop) -> BoxFuture<'static, ()> {

@@ -67,14 +67,11 @@ impl Bot {
 }
 
 impl ChatBot for Bot {
-    fn has_digests(&self) -> bool {
-        true
-    }
-
     fn post_link<'a>(
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
+        _earlier: Option<&'a str>,
         card: &'a LinkCard,
     ) -> BoxFuture<'a, Delivery<String>> {
         let body = body(card);

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::post;
 use futures_util::future::BoxFuture;
-use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
 
-use super::approval_message::{ApprovalMessage, DecideIn};
+use super::link_card::LinkCard;
+use super::message_content::{DecideIn, MessageContent};
 use super::moves;
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage};
 use crate::config::Config;
@@ -60,6 +60,21 @@ impl Bot {
     fn from_settings(config: &Config) -> Option<Self> {
         config.chats.get::<TelegramConfig>().cloned().map(|config| Self { config })
     }
+
+    /// Posts a message. Returns its id.
+    async fn post_body(&self, state: &State, body: &Value) -> Delivery<String> {
+        let posted: api::Message = self.call(&state.net_private, "sendMessage", body).await?;
+        Ok(posted.message_id.to_string())
+    }
+
+    /// Changes a message.
+    async fn update(&self, state: &State, body: &Value) -> Delivery<()> {
+        match self.call::<Value>(&state.net_private, "editMessageText", body).await {
+            // It shows that already: the answer to an earlier attempt was lost.
+            Err(DeliveryError::Refused(why)) if why.contains("message is not modified") => Ok(()),
+            other => other.map(drop),
+        }
+    }
 }
 
 /// The webhook route exists only if it is used.
@@ -73,12 +88,27 @@ impl ChatBot for Bot {
         &'a self,
         state: &'a State,
         message: &'a ChatMessageRow,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
             let body = body(&message.chat, None, card);
-            let posted: api::Message = self.call(&state.net_private, "sendMessage", &body).await?;
-            Ok(posted.message_id.to_string())
+            self.post_body(state, &body).await
+        })
+    }
+
+    fn post_link<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        earlier: Option<&'a str>,
+        card: &'a LinkCard,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let body = link_body(&message.chat, earlier, card);
+            match earlier {
+                Some(id) => self.update(state, &body).await.map(|()| id.to_owned()),
+                None => self.post_body(state, &body).await,
+            }
         })
     }
 
@@ -87,15 +117,11 @@ impl ChatBot for Bot {
         state: &'a State,
         message: &'a ChatMessageRow,
         message_ref: &'a str,
-        card: &'a ApprovalMessage,
+        card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
         Box::pin(async move {
             let body = body(&message.chat, Some(message_ref), card);
-            match self.call::<Value>(&state.net_private, "editMessageText", &body).await {
-                // It shows that already: the answer to an earlier attempt was lost.
-                Err(DeliveryError::Refused(why)) if why.contains("message is not modified") => Ok(()),
-                other => other.map(drop),
-            }
+            self.update(state, &body).await
         })
     }
 
@@ -124,12 +150,26 @@ impl ChatBot for Bot {
     }
 }
 
-fn body(chat: &str, message_ref: Option<&str>, card: &ApprovalMessage) -> Value {
+fn body(chat: &str, message_ref: Option<&str>, card: &MessageContent) -> Value {
+    assembled((chat, message_ref), &card.text(), &preview(card.logo()), &keyboard(card))
+}
+
+/// A message that only carries a link.
+fn link_body(chat: &str, message_ref: Option<&str>, card: &LinkCard) -> Value {
+    assembled((chat, message_ref), &card.plain_text(), &preview(None), &[])
+}
+
+fn assembled(
+    (chat, message_ref): (&str, Option<&str>),
+    text: &str,
+    preview: &Value,
+    keyboard: &[Vec<Value>],
+) -> Value {
     let mut body = json!({
         "chat_id": chat,
-        "text": card.text(),
-        "link_preview_options": preview(card),
-        "reply_markup": { "inline_keyboard": keyboard(card) },
+        "text": text,
+        "link_preview_options": preview,
+        "reply_markup": { "inline_keyboard": keyboard },
     });
     if let Some(id) = message_ref.and_then(|id| id.parse::<i64>().ok()) {
         body["message_id"] = id.into();
@@ -138,29 +178,29 @@ fn body(chat: &str, message_ref: Option<&str>, card: &ApprovalMessage) -> Value 
 }
 
 /// Telegram fetches the logo itself and shows it small above the text. Nothing else is ever fetched.
-fn preview(card: &ApprovalMessage) -> Value {
-    match &card.logo {
+fn preview(logo: Option<&str>) -> Value {
+    match logo {
         Some(url) => json!({ "url": url, "prefer_small_media": true, "show_above_text": true }),
         None => json!({ "is_disabled": true }),
     }
 }
 
 /// Buttons carry the message's nonce, never the transaction.
-fn keyboard(card: &ApprovalMessage) -> Vec<Vec<Value>> {
-    if card.state != ApprovalState::Pending {
+fn keyboard(card: &MessageContent) -> Vec<Vec<Value>> {
+    if !card.has_buttons() {
         return Vec::new();
     }
     let button = |text: &str, action: &str| json!({ "text": text, "callback_data": format!("{action}:{}", card.nonce) });
     let deny = button("Deny", "d");
     let elsewhere = match card.place {
         DecideIn::Chat => None,
-        DecideIn::Page => Some("Read and approve"),
+        DecideIn::Page | DecideIn::TaskPage => Some("Read and approve"),
         DecideIn::Ceremony => Some("Approve with passkey"),
     };
     if let Some(text) = elsewhere {
         // Telegram takes no links to this machine in buttons; the text has it in any case.
-        let open = card.url.starts_with("https://");
-        let link = open.then(|| json!({ "text": text, "url": card.url }));
+        let open = card.url().starts_with("https://");
+        let link = open.then(|| json!({ "text": text, "url": card.url() }));
         return vec![link.into_iter().chain([deny]).collect()];
     }
     let mut rows = vec![vec![button("Approve", "a"), deny]];

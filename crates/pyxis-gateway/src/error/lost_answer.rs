@@ -53,7 +53,9 @@ impl LostAnswer {
 
     pub(crate) const fn detail(self) -> &'static str {
         match self {
-            Self::NotStored => "the request was sent, but its response was lost; it is not sent again",
+            Self::NotStored => {
+                "the request was sent, but its response was lost; it may have been executed and is not sent again"
+            }
             Self::Closed => {
                 "the host closed the connection before it responded; the request may have been executed and \
                  is not sent again"

@@ -106,16 +106,6 @@ pub(crate) async fn eligible_among(
     Ok(eligible)
 }
 
-/// Everyone whose decision on a credential's requests would count now.
-pub(crate) async fn eligible_people(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    credential: CredentialId,
-) -> Result<Vec<UserId>> {
-    let people = users::list(&mut *tx, workspace).await?.into_iter().map(|user| user.id).collect();
-    eligible_among(tx, workspace, credential, people).await
-}
-
 /// The people with these addresses whose decision on a credential's requests would count now.
 pub(crate) async fn eligible_by_email(
     tx: &mut Tx,

@@ -3,6 +3,7 @@
 //! A push service sees the recipient and the time, but never the content. The encrypted content has no body and no
 //! secret either: only the agent, the credential, the host, and the URL for the decision.
 
+mod burst;
 pub mod contact;
 mod encrypt;
 mod subject;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
+use burst::BurstPlace;
 use encrypt::{Recipient, SALT, encrypt};
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
@@ -19,6 +21,7 @@ use hyper::body::Incoming;
 use p256::{PublicKey, SecretKey};
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::entropy::Entropy;
+use pyxis_core::id::WorkspaceId;
 use pyxis_core::secret::SecretBytes;
 use pyxis_core::{entropy, metric};
 use pyxis_net::body::read_capped;
@@ -34,6 +37,7 @@ use tokio::time::timeout;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::notifications::brand;
+use crate::runtime::metrics_recorder::DeliveryCounters;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
 use crate::runtime::work::Stop;
@@ -154,7 +158,9 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     if is_late && !subject.may_be_decided_by(&state.store, browser.user_id).await? {
         return Ok(push::done(&state.store, message).await?);
     }
-    let request = request(state, &subject, &browser).await?;
+    let place = BurstPlace::take(state, workspace, browser.id).await?;
+    let told = Notification::new(&subject, place.digest);
+    let request = request(state, &subject, &told, &browser).await?;
     let outcome = match timeout(CALL, send(&state.net, request)).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {
@@ -163,6 +169,11 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
         }
         Err(_) => PushOutcome::Later(None),
     };
+    let is_taken = matches!(outcome, PushOutcome::Taken);
+    DeliveryCounters::new("push").attempted(is_taken);
+    if !is_taken {
+        place.give_back(state, workspace, browser.id).await?;
+    }
     match outcome {
         PushOutcome::Taken => {
             push::succeeded(&state.store, workspace, browser.id, state.now()).await?;
@@ -189,18 +200,57 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     Ok(())
 }
 
-/// Text of a notification.
-async fn payload(store: &Store, config: &Config, subject: &Subject) -> Result<Vec<u8>> {
-    let workspace = subject.workspace();
+/// Words of a notification.
+struct Notification {
+    /// Part of the title, after the name of the workspace.
+    title: String,
+    text: String,
+    path: String,
+    /// Name by which a later notification replaces this one.
+    tag: String,
+}
+
+impl Notification {
+    /// The notification about a subject, or about this number of subjects.
+    fn new(subject: &Subject, digest: Option<i64>) -> Self {
+        let Some(count) = digest else {
+            return Self {
+                title: "approval needed".to_owned(),
+                text: subject.text(),
+                path: subject.path(),
+                tag: subject.tag(),
+            };
+        };
+        let text = match count {
+            1 => "1 more is waiting for approval. Open the inbox.".to_owned(),
+            count => format!("{count} more are waiting for approval. Open the inbox."),
+        };
+        Self {
+            title: "approvals needed".to_owned(),
+            text,
+            path: "/app/inbox".to_owned(),
+            // A browser may belong to people of several workspaces.
+            tag: subject.workspace().to_string(),
+        }
+    }
+}
+
+/// Content of a notification.
+async fn payload(
+    store: &Store,
+    config: &Config,
+    workspace: WorkspaceId,
+    told: &Notification,
+) -> Result<Vec<u8>> {
     let brand = brand::get(store, workspace).await?;
     let name = brand.display_name.unwrap_or_else(|| pyxis_core::brand::DEFAULT_NAME.to_owned());
     let branded = brand.has_logo || brand.accent.is_some();
     let icon = branded.then(|| brand::logo_url(config, workspace));
     let payload = json!({
-        "title": format!("{name}: approval needed"),
-        "body": format!("{}\n{SECURED_BY}", subject.text()),
-        "path": subject.path(),
-        "tag": subject.tag(),
+        "title": format!("{name}: {}", told.title),
+        "body": format!("{}\n{SECURED_BY}", told.text),
+        "path": told.path,
+        "tag": told.tag,
         "icon": icon,
     });
     Ok(payload.to_string().into_bytes())
@@ -209,6 +259,7 @@ async fn payload(store: &Store, config: &Config, subject: &Subject) -> Result<Ve
 async fn request(
     state: &State,
     subject: &Subject,
+    told: &Notification,
     browser: &PushSubscriptionRow,
 ) -> Result<Request<pyxis_net::Body>> {
     let internal = |error| Error::Internal(error);
@@ -223,7 +274,7 @@ async fn request(
         &recipient,
         &fresh_key(&*state.entropy),
         entropy::bytes::<SALT>(&*state.entropy),
-        &payload(&state.store, &state.config, subject).await?,
+        &payload(&state.store, &state.config, subject.workspace(), told).await?,
     );
     let body = body.ok_or(Error::Conflict("the notification is too long"))?;
     let uri: Uri =
@@ -240,7 +291,7 @@ async fn request(
     headers.insert(TTL, subject.expires_at().since(state.now()).as_secs().into());
     headers.insert(URGENCY, HeaderValue::from_static("high"));
     // A repeated message replaces the previous one.
-    let topic = subject.tag().replace('-', "");
+    let topic = told.tag.replace('-', "");
     for (name, value) in [(AUTHORIZATION, authorization), (TOPIC, topic)] {
         headers.insert(name, HeaderValue::try_from(value).map_err(|error| internal(Box::new(error)))?);
     }

@@ -46,9 +46,19 @@ pub(crate) async fn candidates(
     if is_tool || !task::task_may_apply(&decision, authorize::policy_of(credential)) {
         return Ok(Vec::new());
     }
+    let passkey_required = task::passkey_required(authorize::policy_of(credential));
     let (id, version) = (credential.row.id, credential.row.version);
     let (credential, credential_version, method) = (id, version, method.as_str());
-    let wanted = TaskLookup { workspace, agent, credential, credential_version, method, target, now };
+    let wanted = TaskLookup {
+        workspace,
+        agent,
+        credential,
+        credential_version,
+        method,
+        target,
+        passkey_required,
+        now,
+    };
     let mut found = Vec::new();
     for action in tasks::covering(store, &wanted).await? {
         // A condition that this version cannot read is met by nothing.

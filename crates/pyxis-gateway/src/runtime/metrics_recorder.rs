@@ -6,6 +6,25 @@ use pyxis_store::deliveries::DeliveryStatus;
 
 use crate::runtime::exchange_metrics::ExchangeMetrics;
 
+/// Counters of one channel's deliveries.
+pub(crate) struct DeliveryCounters {
+    delivered: Counter,
+    failed: Counter,
+}
+
+impl DeliveryCounters {
+    /// The counters of a channel: `webhook`, `push` or the name of a chat platform.
+    pub(crate) fn new(channel: &'static str) -> Self {
+        let of = |result: &'static str| counter!(metric::DELIVERIES.name, "channel" => channel, "result" => result);
+        Self { delivered: of("delivered"), failed: of("failed") }
+    }
+
+    /// Counts one attempt.
+    pub(crate) fn attempted(&self, is_delivered: bool) {
+        if is_delivered { &self.delivered } else { &self.failed }.increment(1);
+    }
+}
+
 /// Counters and histograms of `/forward`.
 pub(crate) struct MetricsRecorder {
     pub(crate) passed: Counter,
@@ -16,6 +35,7 @@ pub(crate) struct MetricsRecorder {
     redactions: Counter,
     attempts_acknowledged: Counter,
     attempts_failed: Counter,
+    webhooks: DeliveryCounters,
     pub(crate) grant_uses: Counter,
     pub(crate) outcome_unknown: Counter,
 }
@@ -35,6 +55,7 @@ impl MetricsRecorder {
             redactions: counter!(metric::REDACTIONS.name),
             attempts_acknowledged: attempt("acknowledged"),
             attempts_failed: attempt("failed"),
+            webhooks: DeliveryCounters::new("webhook"),
             grant_uses: counter!(metric::GRANT_USES.name),
             outcome_unknown: counter!(metric::OUTCOME_UNKNOWN.name),
         }
@@ -42,10 +63,13 @@ impl MetricsRecorder {
 
     /// Counts one attempt of a webhook delivery.
     pub(crate) fn attempted(&self, status: DeliveryStatus) {
-        match status {
-            DeliveryStatus::Delivered => self.attempts_acknowledged.increment(1),
-            DeliveryStatus::Pending | DeliveryStatus::Failed => self.attempts_failed.increment(1),
+        let is_delivered = matches!(status, DeliveryStatus::Delivered);
+        if is_delivered {
+            self.attempts_acknowledged.increment(1);
+        } else {
+            self.attempts_failed.increment(1);
         }
+        self.webhooks.attempted(is_delivered);
     }
 
     /// Records upstream latency, failures and redactions of one request.

@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 use crate::config::Config;
 use crate::runtime::anchor::Anchor;
 use crate::runtime::chat_health::ChatExaminations;
+use crate::runtime::chat_limits::ChatLimits;
 use crate::runtime::client_documents::ClientDocuments;
 use crate::runtime::heartbeats::Heartbeats;
 use crate::runtime::held_bodies::HeldBodies;
@@ -94,6 +95,7 @@ pub struct Inner {
     pub(crate) anchor: Anchor,
     pub(crate) in_flight: InFlight,
     pub(crate) chat_examinations: ChatExaminations,
+    pub(crate) chat_limits: ChatLimits,
     pub(crate) sockets: OpenSockets,
     pub(crate) held_bodies: HeldBodies,
     /// Held by the one request that hashes audit records for a receipt.
@@ -133,6 +135,7 @@ impl State {
             anchor: Anchor::default(),
             in_flight: InFlight::default(),
             chat_examinations: ChatExaminations::default(),
+            chat_limits: ChatLimits::default(),
             receipt_slot: Mutex::new(()),
             meters: OnceLock::new(),
         }))

@@ -20,6 +20,7 @@ use super::decide;
 use super::propose::{self, Proposal};
 use super::response::AgentTaskResponse;
 use super::view::{self, TaskView};
+use crate::approvals::announced;
 use crate::error::{Error, Result};
 use crate::problems::{BadKey, TaskOver, TooManyTasks};
 use crate::requests::caller::{CallerKey, CallingAgent};
@@ -75,7 +76,7 @@ pub(crate) async fn propose(
     let row = propose::propose(&state, &agent, proposal).await?;
     let location = format!("{}/agent/tasks/{}", state.config.base_url, row.id);
     let task = TaskView::of_row(&state.store, row, state.now()).await?;
-    let mut response = answer(&state, task);
+    let mut response = answer(&state, task).await?;
     *response.status_mut() = StatusCode::ACCEPTED;
     if let Ok(value) = HeaderValue::try_from(location) {
         response.headers_mut().insert(LOCATION, value);
@@ -109,7 +110,7 @@ pub(crate) async fn show(
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     let wait = Duration::from_secs(query.wait.unwrap_or(0)).min(MAX_WAIT);
     let task = wait_until_decided(&state, &agent, parse(&id)?, wait).await?;
-    Ok(answer(&state, task))
+    answer(&state, task).await
 }
 
 /// Withdraw a proposed task.
@@ -137,21 +138,23 @@ pub(crate) async fn withdraw(
     let task = view::load_for_agent(&state.store, workspace, agent.id(), parse(&id)?, state.now()).await?;
     let actor = Actor::agent(workspace, agent.id(), &agent.row.name);
     let task = decide::withdraw(&state, &actor, &task).await?;
-    Ok(answer(&state, task))
+    answer(&state, task).await
 }
 
 fn parse(id: &str) -> Result<TaskId> {
     id.parse().map_err(|_| Error::not_found("task"))
 }
 
-fn answer(state: &State, task: TaskView) -> Response {
+async fn answer(state: &State, task: TaskView) -> Result<Response> {
     let is_waiting = task.state == TaskState::Proposed;
-    let mut response = Json(AgentTaskResponse::new(&state.config, task)).into_response();
+    let (workspace, subject) = (task.row.workspace_id, task.row.id.into());
+    let asked = announced::load_anonymous(&state.store, workspace, subject, state.now()).await?;
+    let mut response = Json(AgentTaskResponse::new(&state.config, task, asked)).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if is_waiting {
         response.headers_mut().insert(RETRY_AFTER, POLL_AGAIN);
     }
-    response
+    Ok(response)
 }
 
 /// Waits for the decision about a task, at most `wait`. Costs one map entry and no polling.

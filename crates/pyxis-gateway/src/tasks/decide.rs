@@ -8,15 +8,18 @@ use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{CredentialId, TaskId};
 use pyxis_core::metric;
 use pyxis_core::policy::Policy;
-use pyxis_core::task::{self, ApprovedAction, TaskState};
+use pyxis_core::task::{self, TaskState};
 use pyxis_store::tasks::{self, TaskActionRow, TaskDecision, TaskRow, TaskStop};
 use pyxis_store::{StoreEvent, Tx, agents, credentials, policies};
 use serde_json::{Value, json};
 
+pub use super::trimmed::Approval;
+use super::trimmed::{self, TrimmedTask};
 use super::view::{self, TaskView};
 use crate::approvals::reason;
 use crate::credentials::redaction::Redactor;
 use crate::error::{Error, Result};
+use crate::identity::ceremony::VerifiedAssertion;
 use crate::identity::voters::{self, Voter};
 use crate::notifications::announce;
 use crate::runtime::state::State;
@@ -27,57 +30,65 @@ const STOPPED: &str = "stopped by a person";
 /// Error for a decision that comes too late.
 const DECIDED: Error = Error::Conflict("the task is no longer pending; reload it to see its state");
 
-/// The part of a task that a person approves.
-#[derive(Clone, Debug, Default)]
-pub struct Approval {
-    /// Actions that remain; `None` for all, as proposed.
-    pub actions: Option<Vec<ApprovedAction>>,
-    /// Length in minutes; `None` as proposed.
-    pub minutes: Option<u32>,
-}
-
 /// Approves a task, whole or in part.
 ///
 /// # Errors
 /// `NotFound`, `NotEligible`, `Conflict` for a task that is no longer pending. `InvalidField` for anything that is not
-/// a part of the proposal, or that a policy does not allow in a task.
+/// a part of the proposal, or that a policy does not allow in a task. `PasskeyRequired` if the policy of an action that
+/// remains requires a passkey; then only a passkey ceremony approves it.
 pub async fn approve(
+    state: &State,
+    by: (&Actor, DecisionSurface),
+    id: TaskId,
+    approval: &Approval,
+) -> Result<TaskView> {
+    approve_with(state, by, id, approval, None).await
+}
+
+/// Like [`approve`]. An assertion must be for exactly this approval, and is used up.
+pub(super) async fn approve_with(
     state: &State,
     (actor, surface): (&Actor, DecisionSurface),
     id: TaskId,
     approval: &Approval,
+    proof: Option<&VerifiedAssertion>,
 ) -> Result<TaskView> {
     let now = state.now();
     let mut change = state.audited.begin(actor).await?;
     let tx = &mut change.tx;
     let (row, actions) = read(tx, actor, id).await?;
-    let all = announce::tasks::credentials(&actions);
+    let all = announce::inquiry::task_credentials(&actions);
     // Changes of these policies wait, so that tightening one also stops this task.
     policies::lock_all(tx, actor.workspace, &all).await?;
     let role = check_eligible(tx, actor, &actions).await?;
     check_waiting(&row, now)?;
-    let proposed: Vec<u32> =
-        actions.iter().map(|action| u32::try_from(action.proposed_uses).unwrap_or(0)).collect();
-    let kept = task::trim(&proposed, approval.actions.as_deref())
-        .map_err(|error| Error::field("actions", error.to_string()))?;
-    let minutes = u32::try_from(row.minutes).unwrap_or(0);
-    let length = task::approved_length(role, minutes, approval.minutes)
-        .map_err(|error| Error::field("minutes", error.to_string()))?;
+    let approved = TrimmedTask::new(&row, &actions, role, approval)?;
     check_agent(tx, &row).await?;
-    for (action, uses) in actions.iter().zip(&kept) {
-        let version = if *uses == 0 { action.credential_version } else { usable(tx, &row, action).await? };
-        let place = (id, action.position);
-        tasks::approve_action(tx, actor.workspace, place, i64::from(*uses), version).await?;
+    let needs_passkey = approve_actions(tx, &row, &actions, &approved.kept).await?;
+    let digest = trimmed::digest(&row, &actions, &approved)?;
+    match proof {
+        Some(verified) => {
+            let user = actor.user_id().ok_or(Error::Unauthenticated)?;
+            verified.check_binding(&trimmed::binding(id, &digest, user))?;
+            verified.record(tx, now).await?;
+        }
+        None if needs_passkey => {
+            let url = format!("{}/app/tasks/{id}", state.config.base_url);
+            return Err(Error::PasskeyRequired { url });
+        }
+        None => {}
     }
+    let TrimmedTask { kept, length } = approved;
     let expires_at = now.plus(length);
     let decision = TaskDecision {
         state: TaskState::Approved,
         by: Some(&actor.name),
         reason: None,
         expires_at: Some(expires_at),
+        passkey: proof.map(|verified| verified.row.name.as_str()),
     };
     store(state, tx, actor, id, decision, now).await?;
-    let detail = json!({
+    let mut detail = json!({
         "task_id": id,
         "surface": surface.as_str(),
         "purpose": row.purpose,
@@ -86,7 +97,11 @@ pub async fn approve(
         "minutes": length.as_secs() / 60,
         "proposed_minutes": row.minutes,
         "actions": detail_of(&actions, &kept)?,
+        "digest": digest,
     });
+    if let Some(VerifiedAssertion { row: key, evidence, .. }) = proof {
+        detail["passkey"] = json!({ "id": key.id, "name": key.name, "assertion": evidence });
+    }
     change.commit(AuditEvent::TaskApproved, detail).await?;
     state.work.wake_notifiers();
     count_and_reload(state, actor, id, "approved").await
@@ -121,6 +136,7 @@ pub async fn deny(
         by: Some(&actor.name),
         reason: reason.as_deref(),
         expires_at: None,
+        passkey: None,
     };
     store(state, tx, actor, id, decision, now).await?;
     let detail = json!({
@@ -150,18 +166,18 @@ pub async fn stop(
     // People whom a policy no longer lists may still stop a running task.
     check_rights(tx, actor, &actions).await?;
     let stop = TaskStop { reason: STOPPED, by: Some(&actor.name), now: state.now() };
-    if !tasks::stop(tx, actor.workspace, id, stop).await? {
-        return Err(Error::Conflict("the task is not running; reload it to see its state"));
-    }
-    let uses: i64 = actions.iter().map(|action| action.uses).sum();
+    let stopped = tasks::stop(tx, actor.workspace, id, stop).await?;
+    let stopped = stopped.ok_or(Error::Conflict("the task is not running; reload it to see its state"))?;
     let detail = json!({
         "task_id": id,
         "surface": surface.as_str(),
         "purpose": row.purpose,
         "agent": row.agent_name,
-        "uses": uses,
+        "uses": stopped.uses,
+        "reason": STOPPED,
     });
     change.commit(AuditEvent::TaskStopped, detail).await?;
+    state.work.wake_notifiers();
     count_and_reload(state, actor, id, "stopped").await
 }
 
@@ -169,12 +185,11 @@ pub async fn stop(
 pub(super) async fn withdraw(state: &State, actor: &Actor, task: &TaskView) -> Result<TaskView> {
     let (id, now) = (task.row.id, state.now());
     let mut change = state.audited.begin(actor).await?;
-    let decision = TaskDecision { state: TaskState::Withdrawn, by: None, reason: None, expires_at: None };
-    if !tasks::decide(&mut change.tx, actor.workspace, id, decision, now).await? {
-        return Err(DECIDED);
-    }
-    change.tx.notify(StoreEvent::Task { workspace: actor.workspace, task: id });
+    let decision =
+        TaskDecision { state: TaskState::Withdrawn, by: None, reason: None, expires_at: None, passkey: None };
+    store(state, &mut change.tx, actor, id, decision, now).await?;
     change.commit(AuditEvent::TaskWithdrawn, json!({ "task_id": id })).await?;
+    state.work.wake_notifiers();
     count_and_reload(state, actor, id, "withdrawn").await
 }
 
@@ -189,7 +204,7 @@ async fn count_and_reload(
     view::load(&state.store, actor.workspace, id, state.now()).await
 }
 
-/// Stores a person's decision and announces it, in the same transaction. Fails if the task is no longer pending.
+/// Stores a decision and announces it, in the same transaction. Fails if the task is no longer pending.
 async fn store(
     state: &State,
     tx: &mut Tx,
@@ -213,7 +228,7 @@ async fn read(tx: &mut Tx, actor: &Actor, id: TaskId) -> Result<(TaskRow, Vec<Ta
     Ok((row, actions))
 }
 
-fn check_waiting(row: &TaskRow, now: UnixMillis) -> Result<()> {
+pub(super) fn check_waiting(row: &TaskRow, now: UnixMillis) -> Result<()> {
     if row.state.at(now, row.expires_at, false) == TaskState::Proposed { Ok(()) } else { Err(DECIDED) }
 }
 
@@ -257,8 +272,37 @@ async fn check_agent(tx: &mut Tx, row: &TaskRow) -> Result<()> {
     Err(Error::Conflict("the agent is disabled or was removed, so the task cannot be used; deny it"))
 }
 
-/// Current version of an action's credential. Fails if a task may not use it.
-async fn usable(tx: &mut Tx, row: &TaskRow, action: &TaskActionRow) -> Result<i64> {
+/// Stores the numbers of uses. Returns true if the policy of an action that remains requires a passkey. Fails if a task
+/// may not use its credential.
+async fn approve_actions(
+    tx: &mut Tx,
+    row: &TaskRow,
+    actions: &[TaskActionRow],
+    kept: &[u32],
+) -> Result<bool> {
+    let mut needs_passkey = false;
+    for (action, uses) in actions.iter().zip(kept) {
+        let mut version = action.credential_version;
+        if *uses > 0 {
+            let credential = usable(tx, row, action).await?;
+            version = credential.version;
+            needs_passkey |= credential.passkey_required;
+        }
+        let place = (row.id, action.position);
+        tasks::approve_action(tx, row.workspace_id, place, i64::from(*uses), version).await?;
+    }
+    Ok(needs_passkey)
+}
+
+/// A credential that a task may use.
+struct UsableCredential {
+    /// Current version.
+    version: i64,
+    passkey_required: bool,
+}
+
+/// The credential of an action. Fails if a task may not use it.
+async fn usable(tx: &mut Tx, row: &TaskRow, action: &TaskActionRow) -> Result<UsableCredential> {
     let (workspace, position) = (row.workspace_id, action.position);
     let refuse = |why: &str| Error::field("actions", format!("action {position} cannot be approved: {why}"));
     let credential = credentials::find(&mut *tx, workspace, action.credential_id).await?;
@@ -270,7 +314,8 @@ async fn usable(tx: &mut Tx, row: &TaskRow, action: &TaskActionRow) -> Result<i6
     if let Some(blocker) = task::task_blocker(policy.as_ref()) {
         return Err(refuse(&format!("{blocker}; remove the action")));
     }
-    Ok(credential.version)
+    let passkey_required = task::passkey_required(policy.as_ref());
+    Ok(UsableCredential { version: credential.version, passkey_required })
 }
 
 fn detail_of(actions: &[TaskActionRow], kept: &[u32]) -> Result<Vec<Value>> {

@@ -10,7 +10,7 @@ use pyxis_core::task::{self, TaskAction, TaskState, TaskUrl};
 use pyxis_core::{digest, metric};
 use pyxis_store::audit::AuditRecord;
 use pyxis_store::tasks::{self, TaskActionRow, TaskRow};
-use pyxis_store::{StoreError, StoreEvent};
+use pyxis_store::{StoreError, StoreEvent, agents};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -283,6 +283,7 @@ fn task_row(state: &State, agent: &ResolvedAgent, id: TaskId, words: Words, minu
         reason: None,
         stopped_by_email: None,
         ended_at: None,
+        passkey: None,
     }
 }
 
@@ -296,6 +297,11 @@ async fn store(
     let actor = Actor::agent(workspace, agent.id(), &agent.row.name);
     let mut change = state.audited.begin(&actor).await?;
     let tx = &mut change.tx;
+    // Once it is disabled or removed, its proposals are withdrawn.
+    let live = agents::lock(tx, workspace, agent.id()).await?;
+    if live.is_none_or(|agent| agent.disabled_at.is_some()) {
+        return Err(Error::InvalidKey);
+    }
     let waiting = tasks::lock_proposals(tx, workspace, agent.id(), now).await?;
     let twin = tasks::find_proposed(&mut *tx, workspace, agent.id(), &row.fingerprint, now).await?;
     if let Some(twin) = twin {
@@ -330,6 +336,7 @@ async fn store(
     });
     change.commit(AuditEvent::TaskProposed, detail).await?;
     state.work.wake_notifiers();
+    state.work.expiry().notify_one();
     metrics::counter!(metric::TASKS.name, "outcome" => "proposed").increment(1);
     Ok(row)
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::view::TaskView;
+use crate::approvals::announced::AnonymousAnnouncement;
 use crate::config::Config;
 use crate::values::ForwardMethod;
 
@@ -46,6 +47,10 @@ pub(super) struct AgentTaskResponse {
     /// Time of an early end.
     #[schema(value_type = Option<Time>, required)]
     ended_at: Option<String>,
+    /// Rooms and people that were asked, oldest first, without saying which. Only for the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    asked: Option<Vec<AnonymousAnnouncement>>,
 }
 
 /// A task as people see it.
@@ -114,11 +119,11 @@ impl From<TaskActionRow> for TaskActionResponse {
 }
 
 impl AgentTaskResponse {
-    pub(super) fn new(config: &Config, task: TaskView) -> Self {
+    pub(super) fn new(config: &Config, task: TaskView, asked: Vec<AnonymousAnnouncement>) -> Self {
         let TaskView { row, actions, state } = task;
         // The agent gets its own URLs and conditions back. A redacted one would tell it that a guess of a secret is right.
         let own = |action| TaskActionRow { shown_url: None, shown_content: None, ..action };
-        Self::with_actions(config, &row, state, actions.into_iter().map(own))
+        Self { asked: Some(asked), ..Self::with_actions(config, &row, state, actions.into_iter().map(own)) }
     }
 
     fn with_actions(
@@ -138,6 +143,7 @@ impl AgentTaskResponse {
             decided_at: row.decided_at.map(UnixMillis::to_rfc3339),
             reason: row.reason.clone(),
             ended_at: row.ended_at.map(UnixMillis::to_rfc3339),
+            asked: None,
         }
     }
 }

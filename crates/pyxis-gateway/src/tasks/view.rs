@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use pyxis_core::actor::ActorId;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, TaskId, WorkspaceId};
-use pyxis_core::task::TaskState;
+use pyxis_core::task::{self, TaskState};
 use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditEntry, AuditFilter};
 use pyxis_store::tasks::{self, TaskActionRow, TaskRow};
 
 use crate::error::{Error, Result};
+use crate::identity::voters;
 
 pub use pyxis_store::tasks::TaskFilter;
 
@@ -126,6 +127,26 @@ pub async fn count_proposed(
     now: UnixMillis,
 ) -> Result<i64> {
     Ok(tasks::count_proposed(store, workspace, approvable, now).await?)
+}
+
+/// Positions of the actions whose approval needs a passkey now.
+pub async fn passkey_positions(store: &Store, task: &TaskView) -> Result<Vec<i64>> {
+    let mut known: HashMap<CredentialId, bool> = HashMap::new();
+    let mut positions = Vec::new();
+    for action in &task.actions {
+        let id = action.credential_id;
+        let is_needed = if let Some(is_needed) = known.get(&id) {
+            *is_needed
+        } else {
+            let policy = voters::policy_of(store, task.row.workspace_id, id).await?;
+            task::passkey_required(policy.as_ref())
+        };
+        known.insert(id, is_needed);
+        if is_needed {
+            positions.push(action.position);
+        }
+    }
+    Ok(positions)
 }
 
 /// Requests that a task allowed, newest first, with their outcomes.

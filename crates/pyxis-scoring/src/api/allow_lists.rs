@@ -10,16 +10,19 @@ use pyxis_http::admin::{CompleteList, Listed, Manager, PageSize, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
+use pyxis_store::listed_addresses::ListedAddressRow;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
 use super::problems::OwnIssuerUntrusted;
+use super::stamp_signing::{HolderInput, read_holders};
 use crate::address;
 use crate::service::Error;
 use crate::service::allow_lists::{self, AllowList, ListChange};
 use crate::service::amount::Amount;
 use crate::service::own_stamps::OwnStampInput;
-use crate::service::stamp_signing::VALID_DAYS;
+use crate::service::stamp_signing::{Holder, VALID_DAYS};
 use crate::state::State;
 use crate::values::{Address, AmountInput};
 
@@ -56,6 +59,20 @@ pub(super) fn default_days() -> i64 {
 pub(super) struct ListedAddressesRequest {
     #[schema(value_type = Vec<Address>, min_items = 1, max_items = 10_000)]
     addresses: Vec<String>,
+}
+
+/// Addresses to add: `addresses`, `holders` or both, 1 to 10,000 together.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AddListedAddressesRequest {
+    /// Addresses whose Stamps count for them alone.
+    #[serde(default)]
+    #[schema(value_type = Vec<Address>, max_items = 10_000)]
+    addresses: Vec<String>,
+    /// Addresses with nullifiers. Of addresses with the same nullifier, one has a Stamp that counts.
+    #[serde(default)]
+    #[schema(max_items = 10_000)]
+    holders: Vec<HolderInput>,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -104,6 +121,10 @@ pub(super) struct ListedAddressesResponse {
 struct ListedAddress {
     #[schema(value_type = Address)]
     address: EvmAddress,
+    /// Nullifiers, if some were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>, nullable = false)]
+    nullifiers: Option<Box<RawValue>>,
     #[schema(value_type = Time)]
     listed_at: String,
 }
@@ -281,10 +302,11 @@ pub(super) async fn addresses(
     let after = after.map_err(|error| Error::field("after", error.to_string()))?;
     let rows = allow_lists::addresses(&state, &actor, &list_name(&text)?, after, limit).await?;
     let next_after = rows.last().filter(|_| rows.len() >= limit as usize).map(|row| row.address);
-    let addresses = rows
-        .into_iter()
-        .map(|row| ListedAddress { address: row.address, listed_at: row.listed_at.to_rfc3339() })
-        .collect();
+    let listed = |row: ListedAddressRow| {
+        let nullifiers = row.nullifiers.map(RawValue::from_string).transpose().map_err(Error::internal)?;
+        Ok(ListedAddress { address: row.address, nullifiers, listed_at: row.listed_at.to_rfc3339() })
+    };
+    let addresses = rows.into_iter().map(listed).collect::<Result<_, Error>>()?;
     Ok(Json(ListedAddressesResponse { addresses, next_after }))
 }
 
@@ -296,7 +318,10 @@ pub(super) async fn addresses(
     operation_id = "addAllowListAddresses",
     security(("session" = [])),
     params(("name" = String, Path)),
-    request_body(content = ListedAddressesRequest, example = json!({"addresses": [crate::values::SAMPLE]})),
+    request_body(content = AddListedAddressesRequest, example = json!({
+        "addresses": [crate::values::SAMPLE],
+        "holders": [{ "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1", "nullifiers": ["member:4711"] }]
+    })),
     responses(
         (status = 200, description = "Added; those that were on it count as unchanged.", body = AllowListChangeResponse),
         (status = 404, response = NotFound),
@@ -307,10 +332,12 @@ pub(super) async fn add(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
     Path(text): Path<String>,
-    Json(asked): Json<ListedAddressesRequest>,
+    Json(asked): Json<AddListedAddressesRequest>,
 ) -> Result<Json<AllowListChangeResponse>> {
-    let addresses = read(&asked)?;
-    Ok(Json(allow_lists::add(&state, &actor, &list_name(&text)?, &addresses).await?.into()))
+    let AddListedAddressesRequest { addresses, holders } = asked;
+    let plain = read(&addresses)?.into_iter().map(|address| Holder { address, nullifiers: Vec::new() });
+    let holders: Vec<Holder> = read_holders(holders)?.into_iter().chain(plain).collect();
+    Ok(Json(allow_lists::add(&state, &actor, &list_name(&text)?, &holders).await?.into()))
 }
 
 /// Remove addresses from an allow list and withdraw their Stamps.
@@ -336,14 +363,14 @@ pub(super) async fn remove(
     Path(text): Path<String>,
     Json(asked): Json<ListedAddressesRequest>,
 ) -> Result<Json<AllowListChangeResponse>> {
-    let addresses = read(&asked)?;
+    let addresses = read(&asked.addresses)?;
     Ok(Json(allow_lists::remove(&state, &actor, &list_name(&text)?, &addresses).await?.into()))
 }
 
-fn read(asked: &ListedAddressesRequest) -> Result<Vec<EvmAddress>, Error> {
+fn read(addresses: &[String]) -> Result<Vec<EvmAddress>, Error> {
     let one = |(index, text): (usize, &String)| {
         address::read(text)
             .map_err(|error| Error::field(format!("addresses[{index}]"), format!("{text:?}: {error}")))
     };
-    asked.addresses.iter().enumerate().map(one).collect()
+    addresses.iter().enumerate().map(one).collect()
 }

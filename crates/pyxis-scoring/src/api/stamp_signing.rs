@@ -37,7 +37,7 @@ fn default_days() -> i64 {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = StampHolderInput)]
-struct HolderInput {
+pub(super) struct HolderInput {
     #[schema(value_type = Address)]
     address: String,
     /// Nullifiers of the account behind the credential, at most 32. Without any, it counts for this address alone.
@@ -84,15 +84,20 @@ pub(super) async fn sign(
     Manager(actor): Manager,
     Json(asked): Json<SignStampsRequest>,
 ) -> Result<Json<SignedStampsResponse>> {
-    let holder = |(index, input): (usize, HolderInput)| {
-        let address = address::read(&input.address)
-            .map_err(|error| Error::field(format!("holders[{index}].address"), error.to_string()))?;
-        Ok(Holder { address, nullifiers: input.nullifiers })
-    };
-    let holders = asked.holders.into_iter().enumerate().map(holder).collect::<Result<Vec<_>, Error>>()?;
+    let holders = read_holders(asked.holders)?;
     let request = SigningRequest { provider: asked.provider, holders, valid_days: asked.valid_days };
     let signed = stamp_signing::sign(&state, &actor, request).await?;
     let credentials = signed.credentials.into_iter().map(RawValue::from_string);
     let credentials = credentials.collect::<Result<Vec<_>, _>>().map_err(Error::internal)?;
     Ok(Json(SignedStampsResponse { issuer: signed.issuer, credentials }))
+}
+
+/// Reads the holders of a request, in order.
+pub(super) fn read_holders(inputs: Vec<HolderInput>) -> Result<Vec<Holder>, Error> {
+    let holder = |(index, input): (usize, HolderInput)| {
+        let address = address::read(&input.address)
+            .map_err(|error| Error::field(format!("holders[{index}].address"), error.to_string()))?;
+        Ok(Holder { address, nullifiers: input.nullifiers })
+    };
+    inputs.into_iter().enumerate().map(holder).collect()
 }

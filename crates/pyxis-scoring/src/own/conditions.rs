@@ -58,6 +58,17 @@ pub(crate) enum Item {
     Attestation,
 }
 
+impl Item {
+    /// Name in the API.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::TokenIds { .. } => "token_ids",
+            Self::Attestation => "attestation",
+        }
+    }
+}
+
 /// Subject of a condition.
 pub(crate) struct About<'a> {
     pub(crate) address: EvmAddress,

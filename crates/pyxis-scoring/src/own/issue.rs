@@ -1,14 +1,17 @@
 //! Issues own Stamps on request.
 
+use std::collections::BTreeSet;
+
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
-use pyxis_core::stamp::StampName;
+use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_evm::AbiWord;
 use pyxis_store::issued_stamps::{self, IssuedStampRow};
+use pyxis_store::listed_addresses::{self, ListedAddressRow};
 use pyxis_store::own_stamps::{self, OwnStampRow};
-use pyxis_store::{Tx, listed_addresses, revocations, stamp_keys, stamps};
+use pyxis_store::{Tx, revocations, stamp_keys, stamps};
 
 use super::conditions::{Holding, Item};
 use super::evaluate::{ConditionResult, ConditionSubject, evaluate};
@@ -85,10 +88,7 @@ fn rejected_outcome(code: &'static str, detail: impl Into<String>) -> IssueOutco
 
 /// The items that a rule wants, in order.
 fn read_items(rule: &StampRule, texts: &[String]) -> Result<Vec<AbiWord>, String> {
-    let wanted = match rule {
-        StampRule::AllowList => Item::None,
-        StampRule::OnChain(OnChainRule { condition, .. }) => condition.items(),
-    };
+    let wanted = rule.items();
     let read = |text: &String| amount::read(text).ok_or_else(|| format!("{text:?} is not a number"));
     let mut items = texts.iter().map(read).collect::<Result<Vec<AbiWord>, String>>()?;
     items.sort_unstable();
@@ -145,9 +145,12 @@ async fn find_out(
     let OnChainRule { network, condition } = match rule {
         StampRule::OnChain(rule) => rule,
         StampRule::AllowList => {
-            let found = listed_addresses::among(&state.store, workspace, &row.provider, &[address]).await?;
-            let holding = Holding { nullifiers: vec![nullifier_of(address)], expires_at: None };
-            return Ok(if found.is_empty() { Err(not_listed()) } else { Ok(holding) });
+            let Some(listed) =
+                listed_addresses::find(&state.store, workspace, &row.provider, address).await?
+            else {
+                return Ok(Err(not_listed()));
+            };
+            return Ok(Ok(Holding { nullifiers: listed_nullifiers(&listed)?, expires_at: None }));
         }
     };
     let Some(network) = state.networks.find_by_name(network) else {
@@ -221,7 +224,7 @@ async fn store(
     };
     engine::retry_on_conflict(|| async {
         let mut tx = state.books.begin().await?;
-        if let Some(fault) = hold_rule(&mut tx, workspace, row, credential.address).await? {
+        if let Some(fault) = hold_rule(&mut tx, workspace, row, credential).await? {
             return Ok(Some(fault));
         }
         let Some(outcome) = engine::ingest_one(&state.books, &mut tx, workspace, credential, now).await?
@@ -251,15 +254,30 @@ async fn hold_rule(
     tx: &mut Tx,
     workspace: WorkspaceId,
     row: &OwnStampRow,
-    address: EvmAddress,
+    credential: &VerifiedCredential,
 ) -> Result<Option<IssueOutcome>> {
-    if !own_stamps::lock_unchanged(tx, workspace, row).await? {
+    let changed = || {
         let detail = "this Stamp was changed or removed a moment ago; ask again".to_owned();
-        return Ok(Some(Refused { code: "unknown_stamp", detail }));
+        Some(Refused { code: "unknown_stamp", detail })
+    };
+    if !own_stamps::lock_unchanged(tx, workspace, row).await? {
+        return Ok(changed());
     }
-    let on_list = row.kind != super::ALLOW_LIST
-        || listed_addresses::lock_listed(tx, workspace, &row.provider, address).await?;
-    Ok((!on_list).then(not_listed))
+    if row.kind != super::ALLOW_LIST {
+        return Ok(None);
+    }
+    let listed = listed_addresses::lock_listed(tx, workspace, &row.provider, credential.address).await?;
+    let Some(listed) = listed else { return Ok(Some(not_listed())) };
+    let expected: BTreeSet<Nullifier> = listed_nullifiers(&listed)?.into_iter().collect();
+    let signed: BTreeSet<Nullifier> = credential.nullifiers.iter().cloned().collect();
+    Ok(if signed == expected { None } else { changed() })
+}
+
+/// Nullifiers of a listed address: those that were chosen, or the address itself.
+fn listed_nullifiers(row: &ListedAddressRow) -> Result<Vec<Nullifier>> {
+    let chosen = row.nullifiers.as_deref().map(serde_json::from_str);
+    let chosen = chosen.transpose().map_err(|error| Error::Internal(error.into()))?;
+    Ok(chosen.unwrap_or_else(|| vec![nullifier_of(row.address)]))
 }
 
 /// Items as they are stored.

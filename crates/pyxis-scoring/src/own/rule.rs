@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pyxis_store::own_stamps::OwnStampRow;
 
-use super::conditions::{self, Condition, KINDS};
+use super::conditions::{self, Condition, Item, KINDS};
 use crate::error::{Error, Result};
 
 /// Kind of a rule that is a list of addresses.
@@ -26,6 +26,14 @@ pub(crate) struct OnChainRule {
 }
 
 impl StampRule {
+    /// Items that the holder names with a request.
+    pub(crate) fn items(&self) -> Item {
+        match self {
+            Self::AllowList => Item::None,
+            Self::OnChain(OnChainRule { condition, .. }) => condition.items(),
+        }
+    }
+
     /// The rule of a stored own Stamp.
     pub(crate) fn from_row(row: &OwnStampRow) -> Result<Self> {
         if row.kind == ALLOW_LIST {

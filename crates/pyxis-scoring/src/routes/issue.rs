@@ -1,9 +1,11 @@
-//! Own Stamps, issued on request of the holder's application (`docs/reference/behavior/scoring.md#own-stamps`).
+//! Own Stamps, issued on request of the holder or of the holder's application (`docs/reference/behavior/scoring.md#own-stamps`).
 
 use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,7 +14,7 @@ use super::ingest::read_object;
 use super::parameters::Segments;
 use super::{json, respond};
 use crate::engine::IngestOutcome;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::own::{self, IssueOutcome, IssueRequest, MAX_ISSUED};
 use crate::score_metrics::METRICS;
 use crate::state::State;
@@ -42,7 +44,7 @@ struct RequestedStamp {
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = IssuedStamps)]
-struct IssuedStampsResponse {
+pub(super) struct IssuedStampsResponse {
     /// One for each requested Stamp, in order.
     items: Vec<IssuedStamp>,
 }
@@ -98,25 +100,40 @@ pub(crate) async fn issue_stamps(
     body: Body,
 ) -> Response {
     respond(&state, &headers, async |caller| {
-        let asked: IssueStampsRequest = read_object(body, MAX_BODY).await?;
-        if !(1..=MAX_ISSUED).contains(&asked.stamps.len()) {
-            let message = format!("1 to {MAX_ISSUED} Stamps in one request, not {}", asked.stamps.len());
-            return Err(Error::Shape { path: vec!["stamps".to_owned()], message });
-        }
+        let asked = read(body).await?;
         if !caller.can_write {
             return Err(Error::Forbidden);
         }
-        let address = segments.address()?;
-        let mut items = Vec::with_capacity(asked.stamps.len());
-        for (index, RequestedStamp { provider, items: named }) in asked.stamps.into_iter().enumerate() {
-            let request = IssueRequest { provider: provider.clone(), items: named };
-            let outcome = Box::pin(own::issue(&state, caller.workspace, address, &request)).await?;
-            items.push(item(index, provider, outcome));
-        }
-        let response = IssuedStampsResponse { items };
-        Ok(json(serde_json::to_vec(&response).map_err(|error| Error::Internal(error.into()))?))
+        issue_all(&state, caller.workspace, segments.address()?, asked).await
     })
     .await
+}
+
+/// Reads a request.
+pub(super) async fn read(body: Body) -> Result<IssueStampsRequest> {
+    let asked: IssueStampsRequest = read_object(body, MAX_BODY).await?;
+    if (1..=MAX_ISSUED).contains(&asked.stamps.len()) {
+        return Ok(asked);
+    }
+    let message = format!("1 to {MAX_ISSUED} Stamps in one request, not {}", asked.stamps.len());
+    Err(Error::Shape { path: vec!["stamps".to_owned()], message })
+}
+
+/// Issues each requested Stamp to an address, if its rule holds, and answers with the outcomes.
+pub(super) async fn issue_all(
+    state: &State,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    asked: IssueStampsRequest,
+) -> Result<Response> {
+    let mut items = Vec::with_capacity(asked.stamps.len());
+    for (index, RequestedStamp { provider, items: named }) in asked.stamps.into_iter().enumerate() {
+        let request = IssueRequest { provider: provider.clone(), items: named };
+        let outcome = Box::pin(own::issue(state, workspace, address, &request)).await?;
+        items.push(item(index, provider, outcome));
+    }
+    let response = IssuedStampsResponse { items };
+    Ok(json(serde_json::to_vec(&response).map_err(|error| Error::Internal(error.into()))?))
 }
 
 fn item(index: usize, provider: StampName, outcome: IssueOutcome) -> IssuedStamp {

@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 
 use super::changes::{self, Reader, ScoreChange};
 use super::ingest::read_object;
+use super::issue::{self, IssueStampsRequest, IssuedStampsResponse};
 use super::latest::current;
 use super::parameters::Segments;
 use super::responses::{
@@ -32,7 +33,10 @@ use crate::values::{Address, Amount, ScoreReviewStateName, StampStatusName};
 use crate::widget::WidgetPage;
 
 pub(super) fn describe_routes() -> DescribedRouter<State> {
-    DescribedRouter::default().routes(routes!(check_own_score)).routes(routes!(request_review))
+    DescribedRouter::default()
+        .routes(routes!(check_own_score))
+        .routes(routes!(issue_own_stamps))
+        .routes(routes!(request_review))
 }
 
 /// Changes that are shown.
@@ -138,6 +142,10 @@ struct SuggestedStamp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     url: Option<String>,
+    /// Items to name in `POST …/issue`, if this server issues the Stamp: `none`, `token_ids` or `attestation`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    issued_here: Option<&'static str>,
 }
 
 /// Explain the holder's score to the holder.
@@ -206,6 +214,40 @@ pub(super) async fn request_review(
     .await
 }
 
+/// Issue allow lists' and on-chain Stamps to the holder.
+///
+/// For the session's address. Each Stamp is issued if its rule holds for the address now. `unanswered` is not a no.
+#[utoipa::path(
+    post,
+    path = "/widget/v1/{scorer_id}/issue",
+    tag = "Widget",
+    operation_id = "issueOwnStamps",
+    security(("publishableKey" = [], "widgetSession" = [])),
+    params(ScorerPath),
+    request_body(content = IssueStampsRequest, example = json!({ "stamps": [{ "provider": "EarlyMember" }] })),
+    responses(
+        (status = 200, description = "The outcome of each Stamp, in the order of the request.", body = IssuedStampsResponse),
+        (status = 400, response = BadStampsBody),
+        (status = 401, response = WidgetUnauthorized),
+        (status = 403, response = WidgetForbidden),
+        (status = 404, response = NoScorer),
+        (status = 422, response = BadSignIn),
+    ),
+)]
+pub(super) async fn issue_own_stamps(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    respond(&state, &headers, &segments, async |page| {
+        let asked = issue::read(body).await?;
+        let (place, _) = own_place(&state, &page, &headers).await?;
+        issue::issue_all(&state, place.workspace, place.address, asked).await
+    })
+    .await
+}
+
 async fn check(state: &State, page: &WidgetPage, headers: &HeaderMap) -> Result<CheckResponse> {
     let (place, row) = own_place(state, page, headers).await?;
     // Computes what is outdated, and takes back claims of the address.
@@ -246,6 +288,6 @@ fn checked((stamp, line): (WeighedStamp, StampLine)) -> CheckedStamp {
 }
 
 fn suggested(stamp: WeighedStamp) -> SuggestedStamp {
-    let WeighedStamp { name, description, platform, how, url, weight } = stamp;
-    SuggestedStamp { name, description, points: weight, platform, how, url }
+    let WeighedStamp { name, description, platform, how, url, issued_here, weight } = stamp;
+    SuggestedStamp { name, description, points: weight, platform, how, url, issued_here }
 }

@@ -1,15 +1,18 @@
 //! Allow lists: lists of addresses as a Stamp.
 
+use std::collections::BTreeMap;
+
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::audit_event::AuditEvent;
-use pyxis_core::stamp::StampName;
+use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_store::issued_stamps;
 use pyxis_store::listed_addresses::{self, ListedAddressRow};
 use pyxis_store::own_stamps::{self as rows, OwnStampRow};
 use serde_json::json;
 
 use super::own_stamps::{self, OwnStampInput};
+use super::stamp_signing::{self, Holder};
 use super::{Error, Result};
 use crate::own::{ALLOW_LIST, CheckScope, recheck};
 use crate::state::State;
@@ -84,21 +87,23 @@ pub async fn addresses(
     Ok(listed_addresses::page(&state.store, actor.workspace, name, after, limit).await?)
 }
 
-/// Adds addresses to a list. Each gets the Stamp when it, or its application, asks for it.
-pub async fn add(
-    state: &State,
-    actor: &Actor,
-    name: &StampName,
-    addresses: &[EvmAddress],
-) -> Result<ListChange> {
-    check(addresses)?;
+/// Adds addresses to a list. Each gets the Stamp when it, or its application, asks for it. Addresses with the same
+/// nullifier have one Stamp that counts. New nullifiers of a listed address hold from its next Stamp.
+pub async fn add(state: &State, actor: &Actor, name: &StampName, holders: &[Holder]) -> Result<ListChange> {
+    check_count("addresses", holders.len())?;
+    let holders = merge(holders)?;
     let row = find(state, actor, name).await?;
     let mut change = state.audited.begin(actor).await?;
     if !rows::lock_unchanged(&mut change.tx, actor.workspace, &row).await? {
         return Err(Error::not_found("allow list"));
     }
-    let now = state.now();
-    let changed = listed_addresses::insert(&mut change.tx, actor.workspace, name, addresses, now).await?;
+    let listed_at = state.now();
+    let row = |(address, nullifiers): (EvmAddress, &[Nullifier])| {
+        let nullifiers = (!nullifiers.is_empty()).then(|| json!(nullifiers).to_string());
+        ListedAddressRow { address, listed_at, nullifiers }
+    };
+    let holders: Vec<ListedAddressRow> = holders.into_iter().map(row).collect();
+    let changed = listed_addresses::insert(&mut change.tx, actor.workspace, name, &holders).await?;
     if changed > 0 {
         change.commit(AuditEvent::AllowListChanged, json!({ "name": name, "added": changed })).await?;
     }
@@ -112,7 +117,7 @@ pub async fn remove(
     name: &StampName,
     addresses: &[EvmAddress],
 ) -> Result<ListChange> {
-    check(addresses)?;
+    check_count("addresses", addresses.len())?;
     find(state, actor, name).await?;
     let mut change = state.audited.begin(actor).await?;
     let mut changed = 0;
@@ -138,11 +143,27 @@ pub async fn delete(state: &State, actor: &Actor, name: &StampName) -> Result<Li
     Ok(ListChange { changed: list.addresses.unsigned_abs(), withdrawn: done.withdrawn })
 }
 
-fn check(addresses: &[EvmAddress]) -> Result<()> {
-    if (1..=MAX_CHANGED).contains(&addresses.len()) {
+/// The nullifiers of each address. An address may be repeated, but not with other nullifiers.
+fn merge(holders: &[Holder]) -> Result<BTreeMap<EvmAddress, &[Nullifier]>> {
+    let mut merged: BTreeMap<EvmAddress, &[Nullifier]> = BTreeMap::new();
+    for (index, holder) in holders.iter().enumerate() {
+        stamp_signing::check_nullifiers(index, holder)?;
+        let nullifiers = merged.entry(holder.address).or_default();
+        if nullifiers.is_empty() {
+            *nullifiers = &holder.nullifiers;
+        } else if !holder.nullifiers.is_empty() && *nullifiers != holder.nullifiers {
+            let detail =
+                format!("{} is listed twice with different nullifiers; keep one entry", holder.address);
+            return Err(Error::field(format!("holders[{index}].address"), detail));
+        }
+    }
+    Ok(merged)
+}
+
+fn check_count(field: &str, count: usize) -> Result<()> {
+    if (1..=MAX_CHANGED).contains(&count) {
         Ok(())
     } else {
-        let detail = format!("must have 1 to {MAX_CHANGED} addresses, not {}", addresses.len());
-        Err(Error::field("addresses", detail))
+        Err(Error::field(field, format!("must have 1 to {MAX_CHANGED} addresses, not {count}")))
     }
 }

@@ -1,6 +1,7 @@
 //! Issuers that a workspace trusts.
 
 use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::Store;
@@ -44,9 +45,19 @@ pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<IssuerRow
     Ok(issuers::list(store, workspace).await?)
 }
 
+/// The issuer that any DID of its key names; the refusal names the nearest one.
+pub async fn find(store: &Store, workspace: WorkspaceId, did: &str) -> Result<IssuerRow> {
+    let listed = canonical(did).ok();
+    let known = issuers::list(store, workspace).await?;
+    if let Some(row) = known.iter().find(|row| Some(&row.did) == listed.as_ref()) {
+        return Ok(row.clone());
+    }
+    Err(Error::NotFound(Missing::with_name("issuer", did, known.iter().map(|row| row.did.as_str()))))
+}
+
 /// Removes an issuer from the list, named by any DID of its key. Its Stamps stay until they expire or are revoked.
 pub async fn remove(db: &AuditedStore, actor: &Actor, did: &str) -> Result<()> {
-    let did = canonical(did).map_err(|_| Error::not_found("issuer"))?;
+    let did = find(&db.store, actor.workspace, did).await?.did;
     let mut change = db.begin(actor).await?;
     if !issuers::remove(&mut change.tx, actor.workspace, &did).await? {
         return Err(Error::not_found("issuer"));

@@ -1,6 +1,7 @@
 //! Common parts of allow lists and on-chain Stamps: a name, a validity, a weight.
 
 use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
@@ -118,7 +119,7 @@ async fn set_weight(
     Err(Error::Busy)
 }
 
-/// The own Stamp with this name, if its kind fits.
+/// The own Stamp with this name, if its kind fits. The refusal names the nearest one.
 pub(super) async fn find(
     state: &State,
     actor: &Actor,
@@ -127,7 +128,12 @@ pub(super) async fn find(
     fits: fn(&str) -> bool,
 ) -> Result<OwnStampRow> {
     let found = own_stamps::find(&state.store, actor.workspace, name).await?;
-    found.filter(|row| fits(&row.kind)).ok_or(Error::not_found(noun))
+    if let Some(row) = found.filter(|row| fits(&row.kind)) {
+        return Ok(row);
+    }
+    let all = own_stamps::list(&state.store, actor.workspace).await?;
+    let known = all.iter().filter(|row| fits(&row.kind)).map(|row| row.provider.as_str());
+    Err(Error::NotFound(Missing::with_name(noun, name.as_str(), known)))
 }
 
 /// Removes an own Stamp and withdraws what was issued by it; what a busy moment leaves, the next checks withdraw.

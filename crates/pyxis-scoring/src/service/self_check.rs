@@ -9,6 +9,7 @@ use pyxis_core::catalogue::{CatalogueStamp, Platform};
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
+use pyxis_store::own_stamps;
 use pyxis_store::publishable_keys::{self, PublishableHead};
 use pyxis_store::scorers;
 use url::Url;
@@ -16,6 +17,7 @@ use url::Url;
 use super::stamps::{self, StampLine, StampStatus};
 use super::{Error, Result, catalogue};
 use crate::engine::ScoreKey;
+use crate::own::StampRule;
 use crate::page_keys::spellings;
 use crate::state::State;
 use crate::terms_in_force;
@@ -28,6 +30,8 @@ const MOST_SUGGESTED: usize = 20;
 pub struct OpenPage {
     /// Name of the scorer.
     pub name: String,
+    /// The only origin at which the page works, as browsers write it.
+    pub origin: String,
     /// The score needed to pass.
     pub threshold: Decimal,
     /// Stamps with a weight, the heaviest first.
@@ -46,6 +50,8 @@ pub struct WeighedStamp {
     pub how: String,
     /// Page where the Stamp is issued, if the catalogue says it.
     pub url: Option<String>,
+    /// Items that the holder names, if this server issues the Stamp: `none`, `token_ids` or `attestation`.
+    pub issued_here: Option<&'static str>,
     pub weight: Decimal,
 }
 
@@ -74,7 +80,9 @@ pub(crate) async fn key_of(state: &State, scorer: ScorerId) -> Result<Option<Pub
 
 /// The page of a scorer; `None` if it is not open.
 pub async fn open_page(state: &State, scorer: ScorerId) -> Result<Option<OpenPage>> {
-    let Some(key) = key_of(state, scorer).await? else { return Ok(None) };
+    let (Some(origin), Some(key)) = (own_origin(state), key_of(state, scorer).await?) else {
+        return Ok(None);
+    };
     let row = terms_in_force::find(&state.store, key.workspace, scorer, state.now()).await?;
     let Some(row) = row else { return Ok(None) };
     let terms = scorers::terms(&state.store, key.workspace, scorer).await?;
@@ -84,7 +92,7 @@ pub async fn open_page(state: &State, scorer: ScorerId) -> Result<Option<OpenPag
     let counting = terms.weights.iter().filter(|(_, weight)| **weight > Decimal::ZERO);
     let mut stamps: Vec<_> = counting.map(|(name, weight)| weighed(&known, name, *weight)).collect();
     sort(&mut stamps);
-    Ok(Some(OpenPage { name: row.name, threshold: terms.threshold, stamps }))
+    Ok(Some(OpenPage { name: row.name, origin, threshold: terms.threshold, stamps }))
 }
 
 /// Explains the score of an address to its holder. Nothing is written.
@@ -104,6 +112,11 @@ pub(crate) async fn check(state: &State, place: ScoreKey) -> Result<SelfCheck> {
     let mut suggestions: Vec<_> = missing.map(|(name, weight)| weighed(&known, name, *weight)).collect();
     sort(&mut suggestions);
     suggestions.truncate(MOST_SUGGESTED);
+    for row in own_stamps::list(&state.store, workspace).await? {
+        if let Some(stamp) = suggestions.iter_mut().find(|stamp| stamp.name == row.provider) {
+            stamp.issued_here = Some(StampRule::from_row(&row).map_err(Error::internal)?.items().as_str());
+        }
+    }
     let line = |line: StampLine| {
         let name = line.stamp.provider.clone();
         (weighed(&known, &name, line.weight.unwrap_or_default()), line)
@@ -137,6 +150,7 @@ fn weighed(known: &KnownStamps<'_>, name: &StampName, weight: Decimal) -> Weighe
         platform: found.map(|(platform, _)| platform.name.clone()),
         how: found.map(|(platform, _)| platform.connect_message.clone()).unwrap_or_default(),
         url: found.and_then(|(platform, _)| platform.url.clone()),
+        issued_here: None,
         weight,
     }
 }

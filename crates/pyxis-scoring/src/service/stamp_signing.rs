@@ -97,11 +97,17 @@ fn check(request: &SigningRequest) -> Result<()> {
             let detail = format!("{} is listed twice; keep one entry", holder.address);
             return Err(Error::field(format!("holders[{index}].address"), detail));
         }
-        let different: BTreeSet<&Nullifier> = holder.nullifiers.iter().collect();
-        if different.len() < holder.nullifiers.len() || different.len() > MAX_NULLIFIERS {
-            let detail = format!("must be at most {MAX_NULLIFIERS}, all different");
-            return Err(Error::field(format!("holders[{index}].nullifiers"), detail));
-        }
+        check_nullifiers(index, holder)?;
     }
     Ok(())
+}
+
+/// Checks the nullifiers of a holder, who stands at this position of `holders`.
+pub(super) fn check_nullifiers(index: usize, holder: &Holder) -> Result<()> {
+    let different: BTreeSet<&Nullifier> = holder.nullifiers.iter().collect();
+    if different.len() == holder.nullifiers.len() && different.len() <= MAX_NULLIFIERS {
+        return Ok(());
+    }
+    let detail = format!("must be at most {MAX_NULLIFIERS}, all different");
+    Err(Error::field(format!("holders[{index}].nullifiers"), detail))
 }

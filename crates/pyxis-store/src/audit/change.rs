@@ -68,6 +68,16 @@ impl Change<'_> {
         Ok((seq, hex::encode(&mac)))
     }
 
+    /// Records what else the change did, one record for each detail, without committing. Each is a JSON object and must
+    /// hold no secret. Comes right before the commit: from here on, no one else can append.
+    pub async fn record_each(&mut self, event: AuditEvent, details: &[Value]) -> Result<(), StoreError> {
+        let records: Vec<_> = details.iter().map(|detail| self.record_of(event, None, detail)).collect();
+        if !records.is_empty() {
+            append_in(&mut self.tx, &self.by.keys, &records).await?;
+        }
+        Ok(())
+    }
+
     /// Commits a change that [`Self::record`] recorded.
     pub async fn commit_recorded(mut self) -> Result<(), StoreError> {
         self.tx.notify(StoreEvent::Configuration);

@@ -33,6 +33,15 @@ impl SqlQuery {
         Self { text: Cow::Owned(text), params: Vec::new(), relaxed: false }
     }
 
+    /// Replaces names of tables and columns, or literals, each by another one of the schema.
+    #[must_use]
+    pub(crate) fn renamed(mut self, names: &[(&'static str, &'static str)]) -> Self {
+        for (from, to) in names {
+            self.text = Cow::Owned(self.text.replace(from, to));
+        }
+        self
+    }
+
     /// The statement's text, for inspection.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {

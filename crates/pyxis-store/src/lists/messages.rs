@@ -3,7 +3,7 @@
 use pyxis_core::id::WorkspaceId;
 
 use super::{Direction, ListSpec, SortKey};
-use crate::chat_messages::{ChatMessageRow, chat_message_columns};
+use crate::chat_messages::ChatMessageRow;
 
 impl ChatMessageRow {
     /// Name of the platform.
@@ -12,8 +12,8 @@ impl ChatMessageRow {
     pub const CHAT: SortKey<Self> = SortKey::text("chat");
     /// Problem, ignoring case.
     pub const ERROR: SortKey<Self> = SortKey::text("error");
-    /// Request that it is about.
-    pub const TXN: SortKey<Self> = SortKey::exact("txn_id");
+    /// Request or task that it is about.
+    pub const SUBJECT: SortKey<Self> = SortKey::exact("subject_id");
     /// Creation time.
     pub const CREATED: SortKey<Self> = SortKey::number("created_at");
 }
@@ -21,9 +21,15 @@ impl ChatMessageRow {
 /// Messages of a workspace that could not be shown as desired, newest first unless sorted.
 pub fn failing_messages(workspace: WorkspaceId) -> ListSpec<ChatMessageRow> {
     ListSpec::new(
-        chat_message_columns!(),
-        " FROM chat_messages WHERE workspace_id = $1 AND error IS NOT NULL",
-        &["platform", "chat", "txn_id", "error"],
+        "id, workspace_id, subject, subject_id, platform, chat, wanted, shown, message_ref, attempts, next_at, \
+         error, created_at, recipient",
+        " FROM (SELECT id, workspace_id, 'request' AS subject, txn_id AS subject_id, platform, chat, wanted, \
+         shown, message_ref, attempts, next_at, error, created_at, recipient FROM chat_messages \
+         WHERE workspace_id = $1 AND error IS NOT NULL UNION ALL \
+         SELECT id, workspace_id, 'task' AS subject, task_id AS subject_id, platform, chat, wanted, \
+         shown, message_ref, attempts, next_at, error, created_at, recipient FROM task_messages \
+         WHERE workspace_id = $1 AND error IS NOT NULL) AS messages WHERE error IS NOT NULL",
+        &["platform", "chat", "subject_id", "error"],
         (SortKey::exact("id"), Direction::Descending),
     )
     .bind(workspace)

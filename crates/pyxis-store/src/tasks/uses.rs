@@ -24,6 +24,8 @@ pub struct TaskLookup<'a> {
     pub method: &'a str,
     /// URL of the request.
     pub target: &'a Target,
+    /// True if only tasks that a passkey confirmed count.
+    pub passkey_required: bool,
     /// Current time.
     pub now: UnixMillis,
 }
@@ -42,20 +44,22 @@ pub async fn covering(
     executor: impl Executor,
     wanted: &TaskLookup<'_>,
 ) -> Result<Vec<TaskActionRow>, StoreError> {
+    let confirmed = if wanted.passkey_required { " AND passkey IS NOT NULL" } else { "" };
     let query = sql(concat!(
         "SELECT ",
         task_action_columns!(),
         " FROM task_actions WHERE workspace_id = $1 AND credential_id = $2 AND method = $3 \
          AND credential_version = $4 AND uses < max_uses AND task_id IN (SELECT id FROM tasks \
-         WHERE workspace_id = $1 AND agent_id = $5 AND state = 'approved' AND expires_at > $6) \
-         ORDER BY task_id, position"
+         WHERE workspace_id = $1 AND agent_id = $5 AND state = 'approved' AND expires_at > $6"
     ))
     .bind(wanted.workspace)
     .bind(wanted.credential)
     .bind(wanted.method)
     .bind(wanted.credential_version)
     .bind(wanted.agent)
-    .bind(wanted.now);
+    .bind(wanted.now)
+    .append(confirmed)
+    .append(") ORDER BY task_id, position");
     let found: Vec<TaskActionRow> = executor.all(query).await?;
     let covers = |url: &str| TaskUrl::parse(url).is_ok_and(|url| url.matches(wanted.target));
     Ok(found.into_iter().filter(|action| covers(&action.url)).collect())
@@ -78,7 +82,7 @@ pub async fn claim(
     if tx.execute(query).await? != 1 {
         return Ok(None);
     }
-    tx.notify(StoreEvent::Task { workspace: action.workspace_id, task: action.task_id });
+    tx.notify(StoreEvent::TaskUse { workspace: action.workspace_id, task: action.task_id });
     tx.commit().await?;
     Ok(Some(ClaimedUse { task: action.task_id, position: action.position }))
 }

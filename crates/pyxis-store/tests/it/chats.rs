@@ -7,6 +7,7 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ChatMessageId, TxnId};
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow, NewChatMessage};
+use pyxis_store::message_subject::MessageState;
 use pyxis_testkit::engines;
 
 use crate::support::{NOW, Workspace, add_approval, add_user, at, at_once};
@@ -18,7 +19,7 @@ async fn add(main: &Workspace, txn: TxnId, platform: ChatPlatform, due: UnixMill
     let new = NewChatMessage {
         id,
         workspace_id: main.id,
-        txn_id: txn,
+        subject: txn.into(),
         platform,
         chat: "-100".to_owned(),
         nonce_hash: format!("hash of {id}"),
@@ -47,7 +48,7 @@ engines! {
         assert!(claim(main, at(1)).await.is_empty(), "somebody has it");
         chat_messages::record_shown(&main.store, &claimed[0], ApprovalState::Pending, "77", at(2)).await.unwrap();
         let row = one(main, txn).await;
-        assert_eq!((row.shown, row.message_ref.as_deref(), row.next_at), (Some(ApprovalState::Pending), Some("77"), None));
+        assert_eq!((row.shown, row.message_ref.as_deref(), row.next_at), (Some(MessageState::Pending), Some("77"), None));
         assert_eq!(chat_messages::set_desired_state(&main.store, main.id, txn, ApprovalState::Denied, at(3)).await.unwrap(), 1);
         assert_eq!(chat_messages::set_desired_state(&main.store, main.id, txn, ApprovalState::Denied, at(4)).await.unwrap(), 0);
         assert_eq!(chat_messages::next_due(&main.store, TELEGRAM, at(2)).await.unwrap(), Some(at(3)));

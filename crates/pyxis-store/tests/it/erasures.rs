@@ -6,8 +6,14 @@ use pyxis_testkit::engines;
 use crate::support::{Workspace, query_strings};
 
 /// Columns whose names look like those of an address, and are not.
-const OTHERS: &[&str] =
-    &["announcements.recipient", "chat_messages.recipient", "leases.holder", "score_jobs.holder"];
+const OTHERS: &[&str] = &[
+    "announcements.recipient",
+    "chat_messages.recipient",
+    "leases.holder",
+    "score_jobs.holder",
+    "task_announcements.recipient",
+    "task_messages.recipient",
+];
 
 /// Every column of the schema, as `table.column`.
 async fn columns(main: &Workspace) -> Vec<String> {

@@ -256,7 +256,7 @@ engines! {
         );
         each!(lists::staged_policies(ws, None, NOW), 0, StagedItem: CREDENTIAL, PROPOSED_BY, PROPOSED);
         each!(lists::staged_policies(ws, Some(user), NOW), 0, StagedItem: CREDENTIAL, PROPOSED_BY, PROPOSED);
-        each!(lists::failing_messages(ws), 0, ChatMessageRow: PLATFORM, CHAT, ERROR, TXN, CREATED);
+        each!(lists::failing_messages(ws), 0, ChatMessageRow: PLATFORM, CHAT, ERROR, SUBJECT, CREATED);
         read(main, &lists::rights(ws, user), &[], 0).await;
         read(main, &lists::rights(ws, UserId::new(NOW, &OsEntropy)), &[], 0).await;
         read(main, &lists::suspect_groups(), &[], 0).await;

@@ -47,6 +47,7 @@ mod score_jobs;
 mod scorers;
 mod scores;
 mod stamps;
+mod task_messages;
 mod tasks;
 mod transactions;
 mod upgrade;

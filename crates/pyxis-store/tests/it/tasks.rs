@@ -10,7 +10,7 @@ use pyxis_testkit::engines;
 use crate::support::{NOW, Workspace, at, tamper};
 
 /// Adds a task with one action for each credential; each action has this number of uses of two.
-async fn add(
+pub(crate) async fn add(
     main: &Workspace,
     state: TaskState,
     expires: UnixMillis,
@@ -32,8 +32,9 @@ async fn add(
         decided_at: None,
         decided_by_email: None,
         reason: None,
-        ended_at: None,
         stopped_by_email: None,
+        ended_at: None,
+        passkey: None,
     };
     let actions: Vec<TaskActionRow> = (1..)
         .zip(of)

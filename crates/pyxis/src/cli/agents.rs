@@ -3,14 +3,15 @@
 use clap::Subcommand;
 
 use super::confirmation::Confirmation;
+use super::names::{AgentLabel, NameArgument};
 
 /// `pyxis agent …`
 #[derive(Debug, Subcommand)]
 pub enum AgentCommand {
     /// Add an agent and print its key, once.
     Add {
-        /// Agent name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<AgentLabel>,
         /// Requests per hour [default: no limit].
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
@@ -23,8 +24,8 @@ pub enum AgentCommand {
     },
     /// Change an agent's limits; omitted options keep their values.
     Limit {
-        /// Agent name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<AgentLabel>,
         /// Requests per hour; 0 removes the limit.
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
@@ -36,28 +37,28 @@ pub enum AgentCommand {
     List,
     /// Print an agent, never its key.
     Show {
-        /// Agent name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<AgentLabel>,
     },
     /// Enable a disabled agent.
     Enable {
-        /// Agent name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<AgentLabel>,
     },
     /// Disable an agent.
     Disable {
-        /// Agent name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<AgentLabel>,
     },
     /// Replace an agent's key and print the new one, once.
     Rotate {
-        /// Agent name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<AgentLabel>,
     },
     /// Remove an agent.
     Remove {
-        /// Agent name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<AgentLabel>,
         #[command(flatten)]
         confirmation: Confirmation,
     },

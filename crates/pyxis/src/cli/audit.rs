@@ -35,15 +35,16 @@ pub enum AuditCommand {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Verify a receipt with nothing but files. Exit 1 if it is not genuine.
+    /// Verify a receipt; with its keys in a file, with nothing but files. Exit 1 if it is not genuine.
     VerifyReceipt {
         /// Receipt to verify.
         file: PathBuf,
-        /// Saved response of /.well-known/pyxis-receipt-keys, or output of `pyxis receipt-key export`.
+        /// Saved response of /.well-known/pyxis-receipt-keys, or output of `pyxis receipt-key export` [default: the keys of
+        /// the installation here, or else keys.json next to the receipt].
         #[arg(long, value_name = "FILE")]
-        keys: PathBuf,
+        keys: Option<PathBuf>,
     },
-    /// List requests that were open when a standby of PostgreSQL was promoted.
+    /// List requests that were open when a standby of PostgreSQL was promoted, in all workspaces or that of --workspace.
     InFlight {
         /// Time of the promotion (RFC 3339) [default: when the latest one was noticed].
         #[arg(long, value_name = "TIME", value_parser = time)]

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use pyxis_core::auth::CredentialKind;
 
 use super::confirmation::Confirmation;
-use super::names::NewCredentialName;
+use super::names::{CredentialLabel, NameArgument};
 
 /// `pyxis credential …`
 #[derive(Debug, Subcommand)]
@@ -18,8 +18,8 @@ pub enum CredentialCommand {
     List,
     /// Print a credential, never its secret.
     Show {
-        /// Credential name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<CredentialLabel>,
     },
     /// List presets: common APIs with their hosts and kinds.
     Presets {
@@ -35,22 +35,22 @@ pub enum CredentialCommand {
     GenerateKey(GenerateKey),
     /// Replace a credential's secret, which increases its version and ends its grants.
     SetSecret {
-        /// Credential name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<CredentialLabel>,
         #[command(flatten)]
         secret: SecretSource,
     },
     /// Remove a credential.
     Remove {
-        /// Credential name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<CredentialLabel>,
         #[command(flatten)]
         confirmation: Confirmation,
     },
     /// Send one GET request with a credential and print the status.
     Verify {
-        /// Credential name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<CredentialLabel>,
         /// URL to try [default: the preset's URL for its kind and hosts, or the root of its first host].
         #[arg(long)]
         url: Option<String>,
@@ -61,7 +61,7 @@ pub enum CredentialCommand {
 #[derive(Debug, Args)]
 pub struct GenerateKey {
     #[command(flatten)]
-    pub name: NewCredentialName,
+    pub name: NameArgument<CredentialLabel>,
     /// Signature algorithm.
     #[arg(long, value_enum)]
     pub algorithm: SigningAlgorithm,
@@ -93,7 +93,7 @@ pub enum SigningAlgorithm {
 #[derive(Debug, Args)]
 pub struct AddCredential {
     #[command(flatten)]
-    pub name: NewCredentialName,
+    pub name: NameArgument<CredentialLabel>,
     /// Description.
     #[arg(long, default_value = "")]
     pub description: String,

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::names::{AgentLabel, CredentialLabel, NameArgument, OptionalName};
+
 /// Options of `pyxis mcp`.
 #[derive(Debug, Args)]
 pub struct McpBridge {
@@ -29,10 +31,10 @@ pub struct Connect {
 /// `pyxis connection …`
 #[derive(Debug, Subcommand)]
 pub enum ConnectionCommand {
-    /// List programs that are connected to agents, newest first.
+    /// List programs that are connected to agents, or to one of them, newest first.
     List {
-        /// Agent name [default: all agents].
-        agent: Option<String>,
+        #[command(flatten)]
+        agent: OptionalName<AgentLabel>,
     },
     /// Revoke a connection; its tokens stop working immediately.
     Revoke {
@@ -46,8 +48,8 @@ pub enum ConnectionCommand {
 pub enum McpToolCommand {
     /// List the tools of a credential's MCP server, as it last described them.
     List {
-        /// Credential name.
-        credential: String,
+        #[command(flatten)]
+        credential: NameArgument<CredentialLabel>,
     },
     /// Print a tool's definition, its fingerprint and what changed since it was allowed.
     Show {
@@ -58,8 +60,8 @@ pub enum McpToolCommand {
     },
     /// Ask the server for its tools, and list them.
     Refresh {
-        /// Credential name.
-        credential: String,
+        #[command(flatten)]
+        credential: NameArgument<CredentialLabel>,
     },
     /// Set the permission of a tool. Exit 3 if it is set already.
     Set {

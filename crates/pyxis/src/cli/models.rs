@@ -7,6 +7,7 @@ use pyxis_models::calibration::Curve;
 use pyxis_models::scope::Model;
 
 use super::confirmation::Confirmation;
+use super::names::{ModelLabel, NameArgument, model};
 
 /// `pyxis activity …`
 #[derive(Debug, Subcommand)]
@@ -69,9 +70,8 @@ pub enum ModelsCommand {
     Add(Add),
     /// Remove your own model. Exit 3 if there is none.
     Remove {
-        /// Model that it replaces.
-        #[arg(long, value_parser = model)]
-        model: Model,
+        #[command(flatten)]
+        model: NameArgument<ModelLabel>,
         #[command(flatten)]
         confirmation: Confirmation,
     },
@@ -222,11 +222,4 @@ pub struct Score {
     /// Score with every model, one column each.
     #[arg(long, conflicts_with = "model")]
     pub all: bool,
-}
-
-fn model(text: &str) -> Result<Model, String> {
-    Model::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = Model::ALL.iter().map(|model| model.as_str()).collect();
-        format!("must be one of {}", names.join(", "))
-    })
 }

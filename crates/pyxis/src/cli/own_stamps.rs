@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::decimal::Decimal;
@@ -9,6 +10,7 @@ use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
 
 use super::confirmation::Confirmation;
+use super::names::{NameArgument, StampLabel};
 
 /// Validity, description and weight of an own Stamp.
 #[derive(Debug, Args)]
@@ -31,11 +33,26 @@ pub struct OwnStampOptions {
 #[derive(Debug, Args)]
 pub struct AddressOptions {
     /// Addresses.
-    #[arg(value_name = "ADDRESS", required_unless_present = "file")]
+    #[arg(value_name = "ADDRESS", required_unless_present_any = ["file", "name_option"])]
     pub addresses: Vec<EvmAddress>,
     /// File with one address per line, or CSV with addresses in the first column; - reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "addresses")]
     pub file: Option<PathBuf>,
+}
+
+impl AddressOptions {
+    /// The options, with the address that `--name` has pushed to the place of the list's name.
+    pub fn after(mut self, first: Option<StampName>) -> Result<Self> {
+        if let Some(first) = first {
+            let address = first.as_str().parse();
+            self.addresses.insert(0, address.with_context(|| format!("{first} is not an address"))?);
+        }
+        ensure!(
+            self.file.is_some() == self.addresses.is_empty(),
+            "name addresses, or a file of them with --file"
+        );
+        Ok(self)
+    }
 }
 
 /// `pyxis allow-list …`
@@ -43,8 +60,8 @@ pub struct AddressOptions {
 pub enum AllowListCommand {
     /// Add an empty allow list.
     Create {
-        /// Name of the list and of its Stamp.
-        name: StampName,
+        #[command(flatten)]
+        name: NameArgument<StampLabel>,
         #[command(flatten)]
         options: OwnStampOptions,
     },
@@ -52,23 +69,26 @@ pub enum AllowListCommand {
     List,
     /// Print an allow list.
     Show {
-        /// Name of the list.
-        name: StampName,
+        #[command(flatten)]
+        name: NameArgument<StampLabel>,
         /// Print its addresses instead, one per line.
         #[arg(long)]
         addresses: bool,
     },
     /// Add addresses to a list. Exit 3 if all of them are on it.
     Add {
-        /// Name of the list.
-        name: StampName,
+        #[command(flatten)]
+        name: NameArgument<StampLabel>,
         #[command(flatten)]
         addresses: AddressOptions,
+        /// Read the other columns of the file as nullifiers. Of addresses with the same nullifier, one Stamp counts.
+        #[arg(long, requires = "file")]
+        nullifiers: bool,
     },
     /// Remove addresses from a list and withdraw their Stamps. Exit 3 if none of them is on it.
     Remove {
-        /// Name of the list.
-        name: StampName,
+        #[command(flatten)]
+        name: NameArgument<StampLabel>,
         #[command(flatten)]
         addresses: AddressOptions,
         #[command(flatten)]
@@ -76,8 +96,8 @@ pub enum AllowListCommand {
     },
     /// Delete a list and withdraw its Stamps.
     Delete {
-        /// Name of the list.
-        name: StampName,
+        #[command(flatten)]
+        name: NameArgument<StampLabel>,
         #[command(flatten)]
         confirmation: Confirmation,
     },
@@ -87,31 +107,18 @@ pub enum AllowListCommand {
 #[derive(Debug, Subcommand)]
 pub enum OnchainStampCommand {
     /// Add a condition on a chain as a Stamp.
-    Add {
-        /// Name of the Stamp.
-        name: StampName,
-        /// Kind of condition, as `onchain-stamp kinds` lists them.
-        kind: String,
-        /// Settings of the kind, for example `contract=0x… at_least=1`.
-        #[arg(value_name = "KEY=VALUE", value_parser = setting)]
-        settings: Vec<(String, String)>,
-        /// Name of a network with nodes, as `network list` lists them.
-        #[arg(long, value_name = "NAME")]
-        network: String,
-        #[command(flatten)]
-        options: OwnStampOptions,
-    },
+    Add(NewOnchainStamp),
     /// List on-chain Stamps.
     List,
     /// Print an on-chain Stamp with its condition.
     Show {
-        /// Name of the Stamp.
-        name: StampName,
+        #[command(flatten)]
+        name: NameArgument<StampLabel>,
     },
     /// Remove an on-chain Stamp and withdraw what was issued.
     Remove {
-        /// Name of the Stamp.
-        name: StampName,
+        #[command(flatten)]
+        name: NameArgument<StampLabel>,
         #[command(flatten)]
         confirmation: Confirmation,
     },
@@ -119,7 +126,47 @@ pub enum OnchainStampCommand {
     Kinds,
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
+/// `pyxis onchain-stamp add`
+#[derive(Debug, Args)]
+pub struct NewOnchainStamp {
+    #[command(flatten)]
+    name: NameArgument<StampLabel>,
+    /// Kind of condition, as `onchain-stamp kinds` lists them.
+    #[arg(required_unless_present = "name_option")]
+    kind: Option<String>,
+    /// Settings of the kind, for example `contract=0x… at_least=1`.
+    #[arg(value_name = "KEY=VALUE", value_parser = setting)]
+    settings: Vec<Setting>,
+    /// Name of a network with nodes, as `network list` lists them.
+    #[arg(long, value_name = "NAME")]
+    pub network: String,
+    #[command(flatten)]
+    pub options: OwnStampOptions,
+}
+
+impl NewOnchainStamp {
+    /// Name, kind, settings, and the options.
+    pub fn parts(self) -> Result<(StampName, String, Vec<Setting>, OwnStampOptions)> {
+        let Self { name, kind, mut settings, options, .. } = self;
+        let (name, first) = name.split()?;
+        let kind = match (first, kind) {
+            (None, kind) => kind,
+            (Some(first), None) => Some(first.to_string()),
+            // After --name, the kind is where the name would be.
+            (Some(first), Some(second)) => {
+                settings.insert(0, setting(&second).map_err(anyhow::Error::msg)?);
+                Some(first.to_string())
+            }
+        };
+        let kind = kind.context("KIND is missing; `pyxis onchain-stamp kinds` lists them")?;
+        Ok((name, kind, settings, options))
+    }
+}
+
+/// A setting of a kind: its name and its value.
+type Setting = (String, String);
+
+fn setting(text: &str) -> Result<Setting, String> {
     let (name, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }

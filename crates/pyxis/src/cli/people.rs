@@ -2,7 +2,7 @@
 
 use clap::{Subcommand, ValueEnum};
 
-use super::names::UserEmail;
+use super::names::{NameArgument, PersonLabel};
 
 /// `pyxis user …`
 #[derive(Debug, Subcommand)]
@@ -10,7 +10,7 @@ pub enum UserCommand {
     /// Add a person and print a sign-in link for them.
     Add {
         #[command(flatten)]
-        email: UserEmail,
+        email: NameArgument<PersonLabel>,
         /// Role.
         #[arg(long, value_enum, default_value = "admin")]
         role: UserRole,
@@ -24,24 +24,25 @@ pub enum UserCommand {
     /// Print a new sign-in link.
     Link {
         #[command(flatten)]
-        email: UserEmail,
+        email: NameArgument<PersonLabel>,
     },
     /// List people.
     List,
     /// Change a person's role and end their sessions.
     Role {
-        /// E-mail address.
-        email: String,
+        #[command(flatten)]
+        email: NameArgument<PersonLabel>,
         /// Role.
-        #[arg(value_enum)]
-        role: UserRole,
+        #[arg(value_enum, required_unless_present = "name_option")]
+        role: Option<UserRole>,
     },
     /// Set a member's rights for a credential; without --approve and --policy, remove them.
     Grant {
-        /// E-mail address.
-        email: String,
+        #[command(flatten)]
+        email: NameArgument<PersonLabel>,
         /// Credential name.
-        credential: String,
+        #[arg(required_unless_present = "name_option")]
+        credential: Option<String>,
         /// Right to decide its requests.
         #[arg(long)]
         approve: bool,
@@ -51,13 +52,13 @@ pub enum UserCommand {
     },
     /// Disable a person.
     Disable {
-        /// E-mail address.
-        email: String,
+        #[command(flatten)]
+        email: NameArgument<PersonLabel>,
     },
     /// Enable a disabled person.
     Enable {
-        /// E-mail address.
-        email: String,
+        #[command(flatten)]
+        email: NameArgument<PersonLabel>,
     },
 }
 

@@ -5,45 +5,52 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::confirmation::Confirmation;
+use super::names::{CredentialLabel, NameArgument, OptionalName};
 
 /// `pyxis policy …`
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
     /// Replace a credential's policy with a JSON document.
     Set {
-        /// Credential name.
-        credential: String,
+        #[command(flatten)]
+        credential: NameArgument<CredentialLabel>,
         /// Policy document; - reads standard input.
-        file: PathBuf,
+        #[arg(required_unless_present = "name_option")]
+        file: Option<PathBuf>,
     },
     /// Edit a credential's policy as JSON in $VISUAL or $EDITOR; the change is shown before it is saved.
     Edit {
-        /// Credential name.
-        credential: String,
+        #[command(flatten)]
+        credential: NameArgument<CredentialLabel>,
         #[command(flatten)]
         confirmation: Confirmation,
     },
-    /// Check policies for approvals that no one can give and for rules without effect. Exit 1 if there are any.
+    /// Check one policy, or all of them, for approvals that no one can give and rules without effect. Exit 1 if there
+    /// are any.
     Lint {
-        /// Credential name [default: every credential with a policy].
-        credential: Option<String>,
+        #[command(flatten)]
+        credential: OptionalName<CredentialLabel>,
         /// Policy document to check instead of the stored one; - reads standard input.
-        #[arg(long, value_name = "FILE", requires = "credential")]
+        #[arg(long, value_name = "FILE", requires = "name_group")]
         file: Option<PathBuf>,
     },
+    /// List policies.
+    List,
     /// Print a credential's policy.
     Show {
-        /// Credential name.
-        credential: String,
+        #[command(flatten)]
+        credential: NameArgument<CredentialLabel>,
     },
     /// Explain how a request would be decided.
     Explain {
-        /// Credential name.
-        credential: String,
+        #[command(flatten)]
+        credential: NameArgument<CredentialLabel>,
         /// HTTP method.
-        method: String,
+        #[arg(required_unless_present = "name_option")]
+        method: Option<String>,
         /// Full URL.
-        url: String,
+        #[arg(required_unless_present = "name_option")]
+        url: Option<String>,
         /// Agent whose own grants count too.
         #[arg(long)]
         agent: Option<String>,

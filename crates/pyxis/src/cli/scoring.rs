@@ -11,14 +11,15 @@ use pyxis_core::id::{ApiKeyId, ScorerChangeId, ScorerId};
 use pyxis_core::stamp::{Nullifier, StampName};
 
 use super::confirmation::Confirmation;
+use super::names::{ApiKeyLabel, IssuerLabel, NameArgument, ScorerLabel};
 
 /// `pyxis scorer …`
 #[derive(Debug, Subcommand)]
 pub enum ScorerCommand {
     /// Add a scorer, by default with the published weights and threshold.
     Add {
-        /// Scorer name.
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<ScorerLabel>,
         /// Threshold: the score needed to pass.
         #[arg(long)]
         threshold: Option<Decimal>,
@@ -231,8 +232,8 @@ pub enum ApiKeyKind {
 /// `pyxis api-key add`
 #[derive(Debug, Args)]
 pub struct AddApiKey {
-    /// Name of the key.
-    pub name: String,
+    #[command(flatten)]
+    pub name: NameArgument<ApiKeyLabel>,
     /// Kind of key: server, or publishable for pages with the widget.
     #[arg(long, value_enum, default_value_t)]
     pub kind: ApiKeyKind,
@@ -363,9 +364,8 @@ pub enum IssuerCommand {
         /// Any DID of the issuer's key: did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1
         /// key.
         did: String,
-        /// Display name.
-        #[arg(long)]
-        name: String,
+        #[command(flatten)]
+        name: NameArgument<IssuerLabel>,
     },
     /// List issuers.
     List,

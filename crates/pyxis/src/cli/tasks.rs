@@ -5,9 +5,20 @@ use clap::{Args, Subcommand};
 use super::confirmation::Confirmation;
 use super::decisions::PersonOptions;
 
+/// States of tasks.
+const STATES: [&str; 7] = ["proposed", "approved", "denied", "withdrawn", "expired", "stopped", "ended"];
+
 /// Subcommands of `pyxis task`.
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
+    /// List tasks that you may decide, newest first.
+    List {
+        /// State of the tasks to list [default: all].
+        #[arg(long, value_name = "STATE", value_parser = STATES)]
+        state: Option<String>,
+        #[command(flatten)]
+        person: PersonOptions,
+    },
     /// Show a task: its purpose, its actions and what they used.
     Show {
         /// Task id, or the link of its page.

@@ -7,6 +7,7 @@ use pyxis_core::proof::{ActionId, Kind, NetworkName, ProofNullifier, Subject};
 use pyxis_verify::registry::Issuer;
 
 use super::confirmation::Confirmation;
+use super::names::{IssuerLabel, NameArgument};
 
 /// `pyxis proofs …`
 #[derive(Debug, Subcommand)]
@@ -86,7 +87,7 @@ pub enum ProofsCommand {
     #[command(subcommand, alias = "issuers")]
     Issuer(ProofIssuerCommand),
     /// List and rotate the keys that sign attestations.
-    #[command(subcommand, alias = "key")]
+    #[command(subcommand, visible_alias = "key")]
     Keys(AttestationKeysCommand),
     /// Block an address, so that its proofs no longer count. Exit 3 if it is already blocked.
     Block {
@@ -140,12 +141,11 @@ pub enum ProofIssuerCommand {
     Add {
         /// Ed25519 public key (0x and 64 hex characters) or EVM address (0x and 40).
         issuer: Issuer,
+        #[command(flatten)]
+        name: NameArgument<IssuerLabel>,
         /// Kinds of proofs, comma-separated, or all.
         #[arg(long, value_parser = kinds)]
         kinds: Kinds,
-        /// Display name.
-        #[arg(long)]
-        name: String,
     },
     /// List issuers.
     List,

@@ -28,9 +28,12 @@ pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<Exi
         ActivityCommand::Import { files, defer } => import(&app, global.json, &files, defer).await,
         ActivityCommand::List => list(&app, global.json).await,
         ActivityCommand::Remove { source, confirmation } => {
+            let why = "no imported file has this SHA-256; `pyxis activity list` prints those that do";
+            if !activity::list_imports(&app.store).await?.iter().any(|import| import.source == source) {
+                return nothing_to_do(why);
+            }
             confirm(confirmation, &format!("remove the activity of the imported file {source}"))?;
             if !activity::remove_import(&app.store, &source).await? {
-                let why = "no imported file has this SHA-256; `pyxis activity list` prints those that do";
                 return nothing_to_do(why);
             }
             print_result(global.json, &[], Some(&rebuild(&app, false).await?));

@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::Actor;
 use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
+use pyxis_gateway::admin::credentials;
+use pyxis_gateway::{Actor, State};
 use serde_json::{Value, json};
 
 use super::confirm::confirm;
@@ -16,20 +17,25 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
     let state = &app.gateway;
     match command {
         AgentCommand::Add { name, rate_limit_per_hour, max_pending, credentials } => {
+            let name = name.get()?;
             let credentials =
                 if credentials.is_empty() { AgentScope::All } else { AgentScope::Named(credentials) };
             let input = AgentInput { name, rate_limit_per_hour, max_pending, credentials };
             let (agent, key) = agents::create(state, &actor, input).await?;
             print_key(global.json, &agent, &key);
+            if !global.json {
+                out::notice(scope_text(state, &agent).await?);
+            }
         }
         AgentCommand::Limit { name, rate_limit_per_hour, max_pending } => {
+            let name = name.get()?;
             let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
             let patch = AgentPatch {
                 rate_limit_per_hour: rate_limit_per_hour.map(|limit| (limit > 0).then_some(limit)),
                 max_pending: max_pending.map(Some),
                 ..AgentPatch::default()
             };
-            let agent = agents::update(&state.audited, &actor, agent.row.id, patch).await?;
+            let agent = agents::update(state, &actor, agent.row.id, patch).await?;
             if global.json {
                 out::json(&agent_json(&agent));
             } else {
@@ -56,22 +62,22 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             out::list(global.json, "agents", &columns, &rows);
         }
         AgentCommand::Show { name } => {
-            let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
+            let agent = agents::by_name(&state.store, actor.workspace, &name.get()?).await?;
             let mut value = agent_json(&agent);
             value["created_at"] = agent.row.created_at.to_rfc3339().into();
             out::record(global.json, &value);
         }
-        AgentCommand::Enable { name } => set_enabled(&app, &actor, &name, true, global.json).await?,
-        AgentCommand::Disable { name } => set_enabled(&app, &actor, &name, false, global.json).await?,
+        AgentCommand::Enable { name } => set_enabled(&app, &actor, &name.get()?, true, global.json).await?,
+        AgentCommand::Disable { name } => set_enabled(&app, &actor, &name.get()?, false, global.json).await?,
         AgentCommand::Rotate { name } => {
-            let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
+            let agent = agents::by_name(&state.store, actor.workspace, &name.get()?).await?;
             let (agent, key) = agents::rotate(state, &actor, agent.row.id).await?;
             print_key(global.json, &agent, &key);
         }
         AgentCommand::Remove { name, confirmation } => {
-            let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
+            let agent = agents::by_name(&state.store, actor.workspace, &name.get()?).await?;
             confirm(confirmation, &format!("remove the agent {} and its key", agent.row.name))?;
-            agents::remove(&state.audited, &actor, agent.row.id).await?;
+            agents::remove(state, &actor, agent.row.id).await?;
             if global.json {
                 out::json(&json!({ "removed": agent.row.name }));
             } else {
@@ -89,7 +95,7 @@ async fn set_enabled(app: &App, actor: &Actor, name: &str, enabled: bool, as_jso
         return Err(already(name, enabled).into());
     }
     let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
-    let agent = agents::update(&app.gateway.audited, actor, agent.row.id, patch).await?;
+    let agent = agents::update(&app.gateway, actor, agent.row.id, patch).await?;
     if as_json {
         out::json(&agent_json(&agent));
     } else {
@@ -126,4 +132,20 @@ fn print_key(as_json: bool, agent: &Agent, key: &SecretString) {
     } else {
         out::line(format_args!("key of {} (shown once): {}", agent.row.name, key.expose()));
     }
+}
+
+/// Credentials that a new agent may use, and how to choose them.
+async fn scope_text(state: &State, agent: &Agent) -> Result<String> {
+    let name = &agent.row.name;
+    let page = "its page on the dashboard changes that";
+    if let AgentScope::Named(names) = &agent.credentials {
+        return Ok(format!("{name} may use only {}; {page}", names.join(", ")));
+    }
+    let all = credentials::list(&state.store, agent.row.workspace_id).await?;
+    let names: Vec<&str> = all.iter().map(|row| row.name.as_str()).collect();
+    let now = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
+    Ok(format!(
+        "{name} may use all credentials, including ones added later (now: {now}). To choose them, add an agent with \
+         --credential NAME, once for each; {page}"
+    ))
 }

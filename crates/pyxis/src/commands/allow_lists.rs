@@ -9,10 +9,11 @@ use pyxis_gateway::Actor;
 use pyxis_scoring::State;
 use pyxis_scoring::service::allow_lists::{self, AllowList, ListChange, MAX_CHANGED};
 use pyxis_scoring::service::own_stamps::OwnStampInput;
+use pyxis_scoring::service::stamp_signing::Holder;
 use serde_json::{Value, json};
 
 use super::confirm::confirm;
-use super::{NOTHING_TO_DO, acting, address_file, out};
+use super::{NOTHING_TO_DO, acting, address_file, out, stamp_signing};
 use crate::cli::{AddressOptions, AllowListCommand, Global, OwnStampOptions};
 
 /// Addresses that are printed from one read.
@@ -23,7 +24,7 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
     let state = &app.scoring;
     let changed = match command {
         AllowListCommand::Create { name, options } => {
-            let list = allow_lists::create(state, &actor, input(name, options)).await?;
+            let list = allow_lists::create(state, &actor, input(name.get()?, options)).await?;
             let name = &list.row.provider;
             out::outcome(
                 global.json,
@@ -39,7 +40,7 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
             true
         }
         AllowListCommand::Show { name, addresses: false } => {
-            let list = allow_lists::get(state, &actor, &name).await?;
+            let list = allow_lists::get(state, &actor, &name.get()?).await?;
             if global.json {
                 out::json(&allow_list_json(&list));
             } else {
@@ -48,19 +49,23 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
             true
         }
         AllowListCommand::Show { name, addresses: true } => {
-            print_addresses(state, &actor, &name).await?;
+            print_addresses(state, &actor, &name.get()?).await?;
             true
         }
-        AllowListCommand::Add { name, addresses } => {
+        AllowListCommand::Add { name, addresses, nullifiers } => {
+            let (name, first) = name.split()?;
+            let addresses = addresses.after(first)?;
             let mut total = ListChange { changed: 0, withdrawn: 0 };
-            for part in read(addresses)?.chunks(MAX_CHANGED) {
+            for part in holders(addresses, nullifiers)?.chunks(MAX_CHANGED) {
                 total.changed += allow_lists::add(state, &actor, &name, part).await?.changed;
             }
             print(global.json, &name, "added", total)
         }
         AllowListCommand::Remove { name, addresses, confirmation } => {
+            let (name, first) = name.split()?;
+            let addresses = read(addresses.after(first)?)?;
             let mut total = ListChange { changed: 0, withdrawn: 0 };
-            let addresses = read(addresses)?;
+            allow_lists::get(state, &actor, &name).await?;
             let count = out::count_noun(addresses.len(), "address");
             confirm(confirmation, &format!("remove {count} from {name} and withdraw their Stamps"))?;
             for part in addresses.chunks(MAX_CHANGED) {
@@ -71,6 +76,8 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
             print(global.json, &name, "removed", total)
         }
         AllowListCommand::Delete { name, confirmation } => {
+            let name = name.get()?;
+            allow_lists::get(state, &actor, &name).await?;
             confirm(confirmation, &format!("delete the list {name} and withdraw its Stamps"))?;
             let done = allow_lists::delete(state, &actor, &name).await?;
             print(global.json, &name, "removed", done);
@@ -108,6 +115,17 @@ fn read(options: AddressOptions) -> Result<Vec<EvmAddress>> {
     match options.file {
         Some(file) => Ok(address_file::read(&file)?.into_iter().map(|line| line.address).collect()),
         None => Ok(options.addresses),
+    }
+}
+
+/// The addresses with their nullifiers, if the file has some.
+fn holders(options: AddressOptions, with_nullifiers: bool) -> Result<Vec<Holder>> {
+    match options.file {
+        Some(file) if with_nullifiers => stamp_signing::holders(address_file::read(&file)?),
+        _ => {
+            let holder = |address| Holder { address, nullifiers: Vec::new() };
+            Ok(read(options)?.into_iter().map(holder).collect())
+        }
     }
 }
 

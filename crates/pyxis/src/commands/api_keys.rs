@@ -92,7 +92,7 @@ fn build(input: AddApiKey) -> Result<ApiKeyInput> {
     let origins = input.origins;
     let publishable = input.scorer.map(|scorer| PublishableKey { scorer, origins });
     Ok(ApiKeyInput {
-        name: input.name,
+        name: input.name.get()?,
         stamps: Tier { tier: input.tier, limit: input.limit },
         models: Tier { tier: input.models_tier, limit: input.models_limit },
         can_read: !input.no_read && !is_publishable,

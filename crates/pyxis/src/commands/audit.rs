@@ -19,7 +19,7 @@ const PAGE: u32 = 1000;
 pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCode> {
     // An auditor has no database and no key.
     if let AuditCommand::VerifyReceipt { file, keys } = &command {
-        return receipts::verify(global.json, file, keys);
+        return receipts::verify(global, file, keys.as_deref()).await;
     }
     let app = open(global).await?;
     match command {

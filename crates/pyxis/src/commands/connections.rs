@@ -14,7 +14,7 @@ pub(super) async fn run(global: &Global, command: ConnectionCommand) -> Result<(
     let (store, workspace) = (&app.gateway.store, actor.workspace);
     match command {
         ConnectionCommand::List { agent } => {
-            let agents = match agent {
+            let agents = match agent.get()? {
                 Some(name) => vec![agents::by_name(store, workspace, &name).await?],
                 None => agents::list(store, workspace).await?,
             };

@@ -70,6 +70,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
             out::list(global.json, "credentials", &columns, &rows);
         }
         CredentialCommand::SetSecret { name, secret } => {
+            let name = name.get()?;
             let secret = read(&secret)?.context("no secret was given")?;
             let row = credential_row(&app, &actor, &name).await?;
             let version = credentials::replace_secret(state, &actor, &row.name, value(&secret)?).await?;
@@ -81,6 +82,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
             }
         }
         CredentialCommand::Remove { name, confirmation } => {
+            let name = name.get()?;
             let row = credential_row(&app, &actor, &name).await?;
             confirm(confirmation, &format!("remove the credential {} and its secret", row.name))?;
             credentials::remove(&state.audited, &actor, &name).await?;
@@ -90,9 +92,9 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
                 out::line(format_args!("removed {name}"));
             }
         }
-        CredentialCommand::Show { name } => show(global, &app, &actor, &name).await?,
+        CredentialCommand::Show { name } => show(global, &app, &actor, &name.get()?).await?,
         CredentialCommand::Verify { name, url } => {
-            let name = credential_row(&app, &actor, &name).await?.name;
+            let name = credential_row(&app, &actor, &name.get()?).await?.name;
             let status = verified(state, &actor, &name, url.as_deref()).await?;
             if global.json {
                 out::json(&json!({ "name": name, "status": status, "ok": (200..400).contains(&status) }));

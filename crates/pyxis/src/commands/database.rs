@@ -4,6 +4,7 @@ mod browsers;
 mod hosts;
 mod networks;
 mod releases;
+mod resolver;
 mod trail;
 
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_gateway::admin::channels;
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::Keyring;
-use pyxis_store::{Engine, Store};
+use pyxis_store::{Engine, Store, StoreError};
 use serde_json::json;
 
 use super::{NOTHING_TO_DO, out, quiet, settings};
@@ -34,6 +35,7 @@ pub(super) async fn migrate(global: &Global) -> Result<ExitCode> {
         app::check_exists(&config)?;
     }
     let store = app::connect_store(&config)?;
+    app::expect_sessions(&store).await?;
     let before = store.schema_version().await?;
     let level = app::migrate(&store).await?;
     let is_current = before == level;
@@ -45,6 +47,9 @@ pub(super) async fn migrate(global: &Global) -> Result<ExitCode> {
     }
     Ok(if is_current { ExitCode::from(NOTHING_TO_DO) } else { ExitCode::SUCCESS })
 }
+
+/// Advice for a database that does not answer.
+const UNREACHABLE: &str = "check that the database server is running and that its address is right";
 
 struct Finding {
     part: String,
@@ -118,6 +123,7 @@ pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
 async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
     findings.push(data_dir(config));
     findings.push(open_files_limit(config));
+    findings.extend(resolver::examine(config).await);
     if let Err(error) = signed_head::expect_file(config) {
         findings.push(trail::missing_database(&error));
         return false;
@@ -133,16 +139,17 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
             return false;
         }
     };
-    if let Err(error) = store.ping().await {
-        findings.push(Finding::bad(
-            "database",
-            error,
-            "check that the database server is running and that its address is right",
-        ));
+    // Before any prepared statement, which a pooler in transaction mode refuses in other words.
+    if let Err(error) = store.check_sessions().await {
+        let fix = match &error {
+            StoreError::Address(_) => "give Pyxis a session of its own",
+            _ => UNREACHABLE,
+        };
+        findings.push(Finding::bad("database", error, fix));
         return false;
     }
-    if let Err(error) = store.check_sessions().await {
-        findings.push(Finding::bad("database", error, "give Pyxis a session of its own"));
+    if let Err(error) = store.ping().await {
+        findings.push(Finding::bad("database", error, UNREACHABLE));
         return false;
     }
     // Everything below reads tables, which another release may have changed.

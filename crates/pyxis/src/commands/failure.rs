@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Error;
 use clap::error::ErrorKind;
+use pyxis_core::admin_error::AdminError;
 use serde_json::{Value, json};
 
 use super::out;
@@ -49,7 +50,11 @@ fn wants_json(arguments: impl Iterator<Item: AsRef<OsStr>>) -> bool {
 
 /// Code of the API's error behind this one.
 fn code(error: &Error) -> Option<&'static str> {
-    error.chain().find_map(|cause| Some(cause.downcast_ref::<pyxis_gateway::Error>()?.code()))
+    error.chain().find_map(|cause| {
+        let of_gateway = cause.downcast_ref::<pyxis_gateway::Error>().map(pyxis_gateway::Error::code);
+        let is_missing = matches!(cause.downcast_ref::<AdminError>(), Some(AdminError::NotFound(_)));
+        of_gateway.or(is_missing.then_some("not_found"))
+    })
 }
 
 fn json_error(code: Option<&str>, message: &str) -> Value {
@@ -70,6 +75,7 @@ mod tests {
         let missing = pyxis_gateway::Error::not_found("agent");
         let error = Err::<(), _>(missing).context("--agent").unwrap_err();
         assert_eq!(code(&error), Some("not_found"));
+        assert_eq!(code(&AdminError::not_found("issuer").into()), Some("not_found"));
         assert_eq!(code(&anyhow::anyhow!("no terminal")), None);
         let told = json_error(None, "no terminal").to_string();
         assert_eq!(told, r#"{"error":{"message":"no terminal"}}"#);

@@ -16,6 +16,7 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
     let state = &app.scoring;
     let changed = match command {
         IssuerCommand::Add { did, name } => {
+            let name = name.get()?;
             let (row, added) = issuers::add(&state.audited, &actor, &did, &name).await?;
             if global.json {
                 out::json(&issuer_json(&row));
@@ -31,7 +32,8 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
             true
         }
         IssuerCommand::Remove { did, confirmation } => {
-            confirm(confirmation, &format!("stop trusting the issuer {did}"))?;
+            let listed = issuers::find(&state.store, actor.workspace, &did).await?;
+            confirm(confirmation, &format!("stop trusting the issuer {} ({})", listed.did, listed.name))?;
             issuers::remove(&state.audited, &actor, &did).await?;
             if global.json {
                 out::json(&json!({ "removed": did }));

@@ -19,7 +19,7 @@ pub(super) async fn run(global: &Global, command: McpToolCommand) -> Result<()> 
     let (app, actor) = acting(global).await?;
     let state = &app.gateway;
     match command {
-        McpToolCommand::List { credential } => list(global, state, &actor, &credential).await?,
+        McpToolCommand::List { credential } => list(global, state, &actor, &credential.get()?).await?,
         McpToolCommand::Show { credential, tool } => {
             let row = find(state, &actor, &credential, &tool).await?;
             if global.json {
@@ -29,6 +29,7 @@ pub(super) async fn run(global: &Global, command: McpToolCommand) -> Result<()> 
             }
         }
         McpToolCommand::Refresh { credential } => {
+            let credential = credential.get()?;
             if let Err(error) = mcp_tools::refresh(state, &actor, &credential).await {
                 // The trail has a record of the attempt.
                 state.audit.stop().await?;

@@ -48,9 +48,14 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
             activity::update_derived_data(&app).await?;
         }
         ModelsCommand::Remove { model, confirmation } => {
+            let model = model.get()?;
+            let none = format!("no model of your own replaces {model}");
+            if !own::exists(&app, model).await? {
+                return nothing_to_do(none);
+            }
             confirm(confirmation, &format!("remove the custom model for {model}"))?;
             if !own::remove(&app, model).await? {
-                return nothing_to_do(format_args!("no model of your own replaces {model}"));
+                return nothing_to_do(none);
             }
             out::outcome(
                 global.json,

@@ -19,7 +19,9 @@ pub(super) async fn run(global: &Global, command: OnchainStampCommand) -> Result
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
     match command {
-        OnchainStampCommand::Add { name, kind, settings, network, options } => {
+        OnchainStampCommand::Add(wanted) => {
+            let network = wanted.network.clone();
+            let (name, kind, settings, options) = wanted.parts()?;
             let settings = unique(settings)?;
             let input = allow_lists::input(name, options);
             let condition = ConditionInput { kind, network, settings };
@@ -32,10 +34,12 @@ pub(super) async fn run(global: &Global, command: OnchainStampCommand) -> Result
             print(global.json, &stamps.iter().map(stamp_json).collect::<Vec<_>>());
         }
         OnchainStampCommand::Show { name } => {
-            let stamp = stamp_json(&onchain_stamps::get(state, &actor, &name).await?);
+            let stamp = stamp_json(&onchain_stamps::get(state, &actor, &name.get()?).await?);
             if global.json { out::json(&stamp) } else { print(false, &[stamp]) }
         }
         OnchainStampCommand::Remove { name, confirmation } => {
+            let name = name.get()?;
+            onchain_stamps::get(state, &actor, &name).await?;
             confirm(confirmation, &format!("remove the on-chain Stamp {name} and withdraw what was issued"))?;
             let withdrawn = onchain_stamps::remove(state, &actor, &name).await?;
             let value = json!({ "name": name, "withdrawn": withdrawn });

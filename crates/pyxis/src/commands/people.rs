@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use clap::ValueEnum as _;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::admin::people::{self, Grant};
@@ -33,12 +34,14 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
         }
         UserCommand::List => list(global, state, &actor).await?,
         UserCommand::Role { email, role } => {
+            let (email, [role]) = email.with([role.map(role_name)], ["ROLE"])?;
             let user = people::by_email(&state.store, actor.workspace, &email).await?;
-            let user = people::set_role(&state.audited, &actor, user.id, role.into()).await?;
+            let user = people::set_role(&state.audited, &actor, user.id, read_role(&role)?).await?;
             let line = format!("{} is now {} and must sign in again", user.email, user.role);
             print_result(global, &json!({ "email": user.email, "role": user.role }), &line);
         }
         UserCommand::Grant { email, credential, approve, policy } => {
+            let (email, [credential]) = email.with([credential], ["CREDENTIAL"])?;
             let user = people::by_email(&state.store, actor.workspace, &email).await?;
             let right = Right { approve, policy };
             let user = rights::set(&state.audited, &actor, user.id, &credential, right).await?;
@@ -47,8 +50,8 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
             });
             print_result(global, &told, &format!("{} on {credential}: {}", user.email, right_text(right)));
         }
-        UserCommand::Disable { email } => set_enabled(global, state, &actor, &email, false).await?,
-        UserCommand::Enable { email } => set_enabled(global, state, &actor, &email, true).await?,
+        UserCommand::Disable { email } => set_enabled(global, state, &actor, &email.get()?, false).await?,
+        UserCommand::Enable { email } => set_enabled(global, state, &actor, &email.get()?, true).await?,
     }
     app.gateway.audit.stop().await?;
     Ok(())
@@ -62,6 +65,15 @@ impl From<UserRole> for Role {
             UserRole::Member => Self::Member,
         }
     }
+}
+
+fn role_name(role: UserRole) -> String {
+    Role::from(role).to_string()
+}
+
+fn read_role(text: &str) -> Result<Role> {
+    let role = UserRole::from_str(text, true);
+    role.map(Role::from).map_err(|_| anyhow!("unknown role {text}; use owner, admin or member"))
 }
 
 /// One grant for each credential that either list names.

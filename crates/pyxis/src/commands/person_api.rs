@@ -130,7 +130,7 @@ impl PersonApi {
             ),
             (_, Some("passkey_required")) => {
                 let page = problem["url"].as_str().unwrap_or(&self.url);
-                anyhow!("this request needs a passkey; open {page}")
+                anyhow!("this approval needs a passkey; open {page}")
             }
             (_, Some("already_decided")) => match problem["state"].as_str() {
                 Some("pending") => {

@@ -9,9 +9,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use pyxis_core::policy::Policy;
+use pyxis_gateway::Actor;
 use pyxis_gateway::admin::approver_count::ApproverCount;
-use pyxis_gateway::admin::policies;
 use pyxis_gateway::admin::policies::ExplainedRequest;
+use pyxis_gateway::admin::{credentials, policies};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::json;
 
@@ -28,28 +29,31 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<ExitC
     let state = &app.gateway;
     match command {
         PolicyCommand::Set { credential, file } => {
+            let (credential, [file]) = credential.with([file], ["FILE"])?;
             let credential = credential_row(&app, &actor, &credential).await?;
             let policy = Policy::from_json(&document(&file)?).map_err(policies::invalid)?;
             let version = policies::put(state, &actor, &credential.name, &policy).await?;
             stored(global, &app, &credential, &policy, version).await?;
         }
         PolicyCommand::Edit { credential, confirmation } => {
-            let credential = credential_row(&app, &actor, &credential).await?;
+            let credential = credential_row(&app, &actor, &credential.get()?).await?;
             edit::run(global, &app, &actor, &credential, confirmation).await?;
         }
         PolicyCommand::Lint { credential, file } => {
-            let code = lint::run(global, &app, &actor, credential.as_deref(), file.as_deref()).await?;
+            let code = lint::run(global, &app, &actor, credential.get()?.as_deref(), file.as_deref()).await?;
             app.gateway.audit.stop().await?;
             return Ok(code);
         }
+        PolicyCommand::List => list(global, &app, &actor).await?,
         PolicyCommand::Show { credential } => {
-            let credential = credential_row(&app, &actor, &credential).await?;
+            let credential = credential_row(&app, &actor, &credential.get()?).await?;
             let found = policies::get(&state.store, actor.workspace, &credential.name).await?;
             let (_, policy) =
                 found.context("this credential has no policy; the workspace's approval mode applies")?;
             out::line(serde_json::to_string_pretty(&policy)?);
         }
         PolicyCommand::Explain { credential, method, url, agent, body, content_type } => {
+            let (credential, [method, url]) = credential.with([method, url], ["METHOD", "URL"])?;
             let request = ExplainedRequest {
                 method: &method,
                 url: &url,
@@ -73,6 +77,24 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<ExitC
     }
     app.gateway.audit.stop().await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the credentials with a policy.
+async fn list(global: &Global, app: &App, actor: &Actor) -> Result<()> {
+    let (store, workspace) = (&app.gateway.store, actor.workspace);
+    let stored = pyxis_store::policies::list(store, workspace).await?;
+    let row = |credential: CredentialRow| {
+        let policy = stored.iter().find(|policy| policy.credential_id == credential.id)?;
+        Some(json!({
+            "credential": credential.name,
+            "version": policy.version,
+            "updated_at": policy.updated_at.to_rfc3339(),
+            "updated_by": policy.updated_by,
+        }))
+    };
+    let rows: Vec<_> = credentials::list(store, workspace).await?.into_iter().filter_map(row).collect();
+    out::list(global.json, "policies", &["credential", "version", "updated_at", "updated_by"], &rows);
+    Ok(())
 }
 
 /// Prints the version of a policy that was stored, and its warnings.

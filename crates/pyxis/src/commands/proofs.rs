@@ -222,6 +222,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
     let mut changed = true;
     match command {
         ProofIssuerCommand::Add { issuer, kinds: Kinds(kinds), name } => {
+            let name = name.get()?;
             changed = false;
             for kind in &kinds {
                 changed |= issuers::add(&state.audited, actor, *kind, issuer, &name).await?.1;
@@ -243,12 +244,14 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
         }
         ProofIssuerCommand::Remove { issuer, kinds: Kinds(kinds), confirmation } => {
             let text = issuer.to_string();
-            let listed: Vec<_> = issuers::list(&state.store).await?;
-            let listed = listed.iter().filter(|row| row.issuer == text && kinds.contains(&row.kind));
+            let all = issuers::list(&state.store).await?;
+            let listed = all.iter().filter(|row| row.issuer == text && kinds.contains(&row.kind));
             let listed: Vec<_> = listed.map(|row| row.kind).collect();
             if listed.is_empty() {
+                let meant = nearest::suggestion(&text, all.iter().map(|row| row.issuer.as_str()));
                 bail!(
-                    "this issuer is not trusted for these kinds; `pyxis proofs issuer list` shows the trusted ones"
+                    "the issuer {text} is not trusted for these kinds{meant}; `pyxis proofs issuer list` shows the \
+                     trusted ones"
                 );
             }
             confirm(confirmation, &format!("stop trusting the issuer {text}"))?;

@@ -5,14 +5,14 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use pyxis_core::id::TxnId;
 use pyxis_gateway::{Error, ReceiptWait, receipts};
 use pyxis_signing::receipt::{self, ReceiptClaims, ReceiptKeySet, VerifiedReceipt};
 use serde_json::json;
 
-use super::{out, workspace};
-use crate::app::App;
+use super::{open_with, out, quiet, settings, workspace};
+use crate::app::{self, App};
 use crate::cli::Global;
 
 /// Largest file that is read. A receipt has a few dozen kilobytes.
@@ -48,21 +48,67 @@ pub(super) async fn write(app: &App, global: &Global, txn: TxnId, file: Option<&
     Ok(())
 }
 
-/// Verifies a receipt with the keys in a file, and prints what was verified.
-pub(super) fn verify(as_json: bool, file: &Path, keys: &Path) -> Result<ExitCode> {
-    let keys = read(keys)?;
-    let keys = ReceiptKeySet::parse(&keys)?;
+/// Keys to verify with.
+struct TrustedKeys {
+    keys: ReceiptKeySet,
+    /// File or installation that they come from.
+    origin: String,
+}
+
+impl TrustedKeys {
+    /// The keys in a file. Nothing else is read.
+    fn from_file(file: &Path) -> Result<Self> {
+        let keys = ReceiptKeySet::parse(&read(file)?).with_context(|| file.display().to_string())?;
+        Ok(Self { keys, origin: file.display().to_string() })
+    }
+
+    /// The published keys of the installation here, or else those in `keys.json` next to the receipt.
+    async fn usual(global: &Global, receipt: &Path) -> Result<Self> {
+        let config = settings(&quiet(global.flags()))?;
+        if app::check_exists(&config).is_ok() {
+            let origin = format!("the installation in {}", config.data_dir.display());
+            let app = open_with(config).await?;
+            let keys = receipts::keys::published(&app.gateway).await?;
+            app.gateway.audit.stop().await?;
+            return Ok(Self { keys, origin });
+        }
+        let file = receipt.with_file_name("keys.json");
+        if file.is_file() {
+            return Self::from_file(&file);
+        }
+        bail!(
+            "no keys to verify with: there is no installation here, and no {}. Save the issuer's \
+             /.well-known/pyxis-receipt-keys there, or name the file with --keys FILE",
+            file.display()
+        )
+    }
+}
+
+/// Verifies a receipt with the keys in a file, or with those that are found, and prints what was verified.
+pub(super) async fn verify(global: &Global, file: &Path, keys: Option<&Path>) -> Result<ExitCode> {
     let token = read(file)?;
-    match receipt::verify(token.trim(), &keys) {
+    let TrustedKeys { keys: trusted, origin } = match keys {
+        Some(keys) => TrustedKeys::from_file(keys)?,
+        None => Box::pin(TrustedKeys::usual(global, file)).await?,
+    };
+    if keys.is_none() && !global.json {
+        out::notice(format_args!("keys: {origin}"));
+    }
+    match receipt::verify(token.trim(), &trusted) {
         Ok(verified) => {
-            print(as_json, &verified);
+            print(global.json, &verified, &origin);
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            if as_json {
-                out::json(&json!({ "ok": false, "error": error.to_string() }));
+            if global.json {
+                out::json(&json!({ "ok": false, "error": error.to_string(), "keys": origin }));
             } else {
                 out::line(format_args!("NOT GENUINE: {error}"));
+                if keys.is_none() {
+                    out::notice(
+                        "a receipt of another installation needs its own keys: name them with --keys FILE",
+                    );
+                }
             }
             Ok(ExitCode::FAILURE)
         }
@@ -76,10 +122,10 @@ fn read(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(cannot)
 }
 
-fn print(as_json: bool, verified: &VerifiedReceipt) {
+fn print(as_json: bool, verified: &VerifiedReceipt, keys: &str) {
     let claims = &verified.claims;
     if as_json {
-        out::json(&json!({ "ok": true, "verified": verified.steps, "receipt": claims }));
+        out::json(&json!({ "ok": true, "verified": verified.steps, "receipt": claims, "keys": keys }));
         return;
     }
     for step in &verified.steps {

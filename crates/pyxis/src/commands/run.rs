@@ -2,6 +2,8 @@
 
 pub(super) mod access;
 pub(super) mod child;
+#[cfg(target_os = "linux")]
+pub(super) mod first_environment;
 mod token;
 
 use std::ffi::OsStr;

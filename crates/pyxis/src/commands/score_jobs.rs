@@ -16,7 +16,7 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
 
 use super::confirm::confirm;
-use super::{NOTHING_TO_DO, acting, out, streamed};
+use super::{NOTHING_TO_DO, acting, out, scorers, streamed};
 use crate::app::App;
 use crate::cli::{CreateJob, Download, Global, ScoreJobCommand};
 
@@ -66,6 +66,7 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
             true
         }
         ScoreJobCommand::Remove { id, confirmation } => {
+            score_jobs::find(&state.store, actor.workspace, id).await?;
             confirm(confirmation, &format!("remove the job {id} and its results"))?;
             score_jobs::remove(state, &actor, id).await?;
             out::outcome(global.json, &json!({ "removed": id }), format_args!("removed {id}"));
@@ -81,6 +82,7 @@ async fn create(app: &App, actor: &Actor, as_json: bool, wanted: &CreateJob) -> 
     if let Some(results) = &wanted.out {
         streamed::refuse_existing(results)?;
     }
+    scorers::check_known(app, actor, *scorer).await?;
     let of_file = || file.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = wanted.name.clone().or_else(of_file).unwrap_or_else(|| "addresses".to_owned());
     let source =

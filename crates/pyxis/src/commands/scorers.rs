@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use pyxis_core::admin_error::{AdminError, Missing};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
@@ -27,9 +28,12 @@ use crate::cli::{Global, ScorerCommand};
 pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitCode> {
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
+    if let Some(id) = scorer_of(&command) {
+        check_known(&app, &actor, id).await?;
+    }
     let changed = match command {
         ScorerCommand::Add { name, threshold, weights } => {
-            let weights = weights.as_deref().map(read).transpose()?;
+            let (name, weights) = (name.get()?, weights.as_deref().map(read).transpose()?);
             let scorer =
                 scorers::create(&state.audited, &actor, ScorerInput { name, threshold, weights }).await?;
             print(global.json, &scorer);
@@ -82,6 +86,29 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
     Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
 }
 
+/// The scorer that a command is about.
+fn scorer_of(command: &ScorerCommand) -> Option<ScorerId> {
+    match command {
+        ScorerCommand::Show { id }
+        | ScorerCommand::SetWeights { id, .. }
+        | ScorerCommand::WithdrawChange { id, .. }
+        | ScorerCommand::Export { id, .. }
+        | ScorerCommand::Rescore { id } => Some(*id),
+        ScorerCommand::Add { .. } | ScorerCommand::List | ScorerCommand::Sandbox => None,
+    }
+}
+
+/// Fails with the scorers that exist, if this one does not.
+pub(super) async fn check_known(app: &App, actor: &Actor, id: ScorerId) -> Result<()> {
+    let (store, now) = (&app.scoring.store, app.scoring.now());
+    let all = scorers::list(store, actor.workspace, now).await?;
+    if all.iter().any(|scorer| scorer.id == id) {
+        return Ok(());
+    }
+    let known = all.iter().map(|scorer| format!("{} ({})", scorer.id, scorer.name));
+    Err(AdminError::NotFound(Missing::among("scorer", id, known)).into())
+}
+
 fn print_sandbox(as_json: bool, id: ScorerId) {
     if as_json {
         out::json(&json!({ "scorer_id": id, "wallets": sandbox_wallets() }));
@@ -132,12 +159,14 @@ async fn set_weights(
     warn_about_unknown(app, actor, changes.iter().map(|(name, _)| name)).await?;
     let mut weights = weights.unwrap_or_else(|| before.terms.weights.clone());
     weights.extend(changes);
-    let threshold = threshold.unwrap_or(before.terms.threshold);
-    let changes = weights != before.terms.weights || threshold != before.terms.threshold;
+    // Only what changes, so that a change for later leaves what is scheduled for the rest.
+    let threshold = threshold.filter(|threshold| *threshold != before.terms.threshold);
+    let weights = (weights != before.terms.weights).then_some(weights);
+    let changes = weights.is_some() || threshold.is_some();
     let after = if changes {
         let patch = ScorerPatch {
-            threshold: Some(threshold),
-            weights: Some(weights),
+            threshold,
+            weights,
             keep_until_expiry,
             effective_from: from,
             revision: Some(before.terms.revision),

@@ -15,7 +15,7 @@ use pyxis_scoring::service::score_lists::{self, PassingList};
 use pyxis_scoring::signed::{EasRequest, SignedAttestation, schema_uid};
 use serde_json::json;
 
-use super::{NOTHING_TO_DO, acting, out};
+use super::{NOTHING_TO_DO, acting, out, scorers};
 use crate::cli::{Global, ScoreCommand};
 
 pub(super) async fn run(global: &Global, command: ScoreCommand) -> Result<ExitCode> {
@@ -34,6 +34,7 @@ async fn merkle(global: &Global, scorer: ScorerId, at: Option<UnixMillis>, file:
         bail!("{} exists; a list is never replaced, because its root may be in a contract", file.display());
     }
     let (app, actor) = acting(global).await?;
+    scorers::check_known(&app, &actor, scorer).await?;
     let found = score_lists::passing(&app.scoring, &actor, scorer, at).await;
     app.gateway.audit.stop().await?;
     let PassingList { tree, at, partial } = found?;
@@ -60,6 +61,7 @@ async fn merkle(global: &Global, scorer: ScorerId, at: Option<UnixMillis>, file:
 
 async fn eas(global: &Global, scorer: ScorerId, address: EvmAddress, asked: EasRequest) -> Result<ExitCode> {
     let (app, actor) = acting(global).await?;
+    scorers::check_known(&app, &actor, scorer).await?;
     let made = score_attestations::attest(&app.scoring, &actor, scorer, address, asked).await;
     app.gateway.audit.stop().await?;
     let SignedAttestation { json, signer, calldata } = made?;

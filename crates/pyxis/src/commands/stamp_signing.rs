@@ -41,7 +41,7 @@ pub(super) async fn run(state: &State, actor: &Actor, wanted: SignStamps) -> Res
 }
 
 /// The holders of a file: `ADDRESS`, or `ADDRESS,NULLIFIER,…`.
-fn holders(lines: Vec<AddressLine>) -> Result<Vec<Holder>> {
+pub(super) fn holders(lines: Vec<AddressLine>) -> Result<Vec<Holder>> {
     let holder = |line: AddressLine| {
         let nullifiers = line
             .rest

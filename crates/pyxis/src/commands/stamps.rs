@@ -7,7 +7,7 @@ use pyxis_core::hex;
 use pyxis_scoring::service::stamps::{self, Explored, StampFilter, StampLine, StampStatus};
 use serde_json::{Value, json};
 
-use super::{NOTHING_TO_DO, acting, out, stamp_signing};
+use super::{NOTHING_TO_DO, acting, out, scorers, stamp_signing};
 use crate::cli::{Global, ManageStamps};
 
 pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCode> {
@@ -19,6 +19,9 @@ pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCo
             true
         }
         ManageStamps::Show { address, scorer } => {
+            if let Some(scorer) = scorer {
+                scorers::check_known(&app, &actor, scorer).await?;
+            }
             print(
                 global.json,
                 &stamps::show(&state.store, actor.workspace, scorer, address, state.now()).await?,

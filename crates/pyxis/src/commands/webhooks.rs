@@ -1,8 +1,11 @@
 //! `pyxis webhook`.
 
 use anyhow::{Context, Result};
+use pyxis_core::admin_error::Missing;
+use pyxis_core::id::{WebhookId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
+use pyxis_gateway::{Error, State};
 use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde_json::{Value, json};
 
@@ -32,8 +35,7 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
         WebhookCommand::Enable { id } => set_enabled(global, &app, &actor, &id, true).await?,
         WebhookCommand::Disable { id } => set_enabled(global, &app, &actor, &id, false).await?,
         WebhookCommand::Remove { id, confirmation } => {
-            let endpoint =
-                id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?;
+            let endpoint = known(state, workspace, &id).await?;
             confirm(confirmation, &format!("remove the endpoint {id} and its deliveries"))?;
             webhooks::remove(&state.audited, &actor, endpoint).await?;
             if global.json {
@@ -43,18 +45,14 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
             }
         }
         WebhookCommand::RotateSecret { id } => {
-            let id = id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?;
+            let id = known(state, workspace, &id).await?;
             let (secret, until) = webhooks::rotate(state, &actor, id).await?;
             let value = json!({ "id": id, "previous_secret_until": until.to_rfc3339() });
             print_secret(global.json, value, &secret);
         }
         WebhookCommand::Deliveries { webhook, status, limit } => {
             let filter = DeliveryFilter {
-                webhook: webhook
-                    .map(|id| {
-                        id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")
-                    })
-                    .transpose()?,
+                webhook: webhook.as_deref().map(endpoint_id).transpose()?,
                 status: status.map(|text| read_status(&text)).transpose()?,
                 ..DeliveryFilter::default()
             };
@@ -78,6 +76,21 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
     Ok(())
 }
 
+fn endpoint_id(text: &str) -> Result<WebhookId> {
+    text.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")
+}
+
+/// The endpoint with this id; the refusal names the nearest one.
+async fn known(state: &State, workspace: WorkspaceId, text: &str) -> Result<WebhookId> {
+    let id = endpoint_id(text)?;
+    let all = webhooks::list(&state.store, workspace).await?;
+    if all.iter().any(|one| one.row.id == id) {
+        return Ok(id);
+    }
+    let ids: Vec<String> = all.iter().map(|one| one.row.id.to_string()).collect();
+    Err(Error::NotFound(Missing::with_name("webhook", text, ids.iter().map(String::as_str))).into())
+}
+
 async fn set_enabled(
     global: &Global,
     app: &crate::app::App,
@@ -85,7 +98,7 @@ async fn set_enabled(
     id: &str,
     enabled: bool,
 ) -> Result<()> {
-    let id = id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?;
+    let id = known(&app.gateway, actor.workspace, id).await?;
     let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
     let webhook = webhooks::update(&app.gateway, actor, id, patch).await?;
     if global.json {

@@ -12,6 +12,7 @@ pub(super) async fn run(global: &Global, command: WorkspaceCommand) -> Result<()
     let app = open(global).await?;
     match command {
         WorkspaceCommand::Add { name, mode, owner_email } => {
+            let name = name.get()?;
             let mode = match mode {
                 Mode::Gated => ApprovalMode::Gated,
                 Mode::Autonomous => ApprovalMode::Autonomous,

@@ -243,7 +243,7 @@ const REST: &[SettingKey] = &[
     key(
         "chat_digest_after",
         "5",
-        "Messages with a link that a topic, channel or endpoint gets one by one within a minute (0 to 1000). The others are announced a minute later, together. 0: always one by one.",
+        "Messages that a room, person or browser gets one by one within a minute (0 to 1000). The others are announced together. 0: always one by one.",
     ),
     key(
         "push_contact",

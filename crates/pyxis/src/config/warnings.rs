@@ -37,7 +37,8 @@ pub fn warnings(flags: &Flags, env: &impl Env) -> Vec<SettingWarning> {
     unknown_variables(env).into_iter().chain(readable).collect()
 }
 
-fn unknown_variables(env: &impl Env) -> Vec<SettingWarning> {
+/// Variables that no setting has.
+pub fn unknown_variables(env: &impl Env) -> Vec<SettingWarning> {
     let settings = keys::all().flat_map(|key| {
         let name = keys::env_name(key.name);
         let file = is_secret(key.name).then(|| format!("{name}_FILE"));

@@ -11,6 +11,7 @@ mod dotenv;
 mod failures;
 mod first_start;
 mod healthcheck;
+mod in_flight;
 mod keys;
 mod links;
 mod lost_database;

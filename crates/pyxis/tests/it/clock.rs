@@ -87,7 +87,7 @@ engines! {
     async fn a_used_up_budget_lasts_until_the_full_hour_and_not_longer(proxy: &Proxy) {
         let id = agents::by_name(&proxy.state.store, proxy.workspace, "default-agent").await.unwrap().row.id;
         let patch = AgentPatch { rate_limit_per_hour: Some(Some(1)), ..AgentPatch::default() };
-        agents::update(&proxy.state.audited, &proxy.actor(), id, patch).await.unwrap();
+        agents::update(&proxy.state, &proxy.actor(), id, patch).await.unwrap();
         // Far from the end of an hour, wherever the clock stood.
         let hour = window::hour_end(proxy.clock_now());
         proxy.advance(hour.since(proxy.clock_now()) + Duration::from_mins(10));

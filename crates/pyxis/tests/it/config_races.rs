@@ -37,7 +37,7 @@ async fn ask_while(proxy: &Proxy, method: &str, change: impl AsyncFnOnce()) -> (
 
 async fn patch_agent(proxy: &Proxy, patch: AgentPatch) {
     let id = agents::by_name(&proxy.state.store, proxy.workspace, "default-agent").await.unwrap().row.id;
-    agents::update(&proxy.state.audited, &proxy.actor(), id, patch).await.unwrap();
+    agents::update(&proxy.state, &proxy.actor(), id, patch).await.unwrap();
 }
 
 async fn patch_credential(proxy: &Proxy, patch: CredentialPatch) {

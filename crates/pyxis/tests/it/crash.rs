@@ -21,7 +21,7 @@ use crate::support::client::Unanswered;
 use crate::support::{Agent, Answer, Call, Client, Person, Setup, Site};
 
 /// Number of times the server is killed, in the short and the long form.
-const KILLS: [usize; 2] = [40, 200];
+const KILLS: [usize; 2] = [20, 200];
 /// Agents whose requests wait for the owner.
 pub(crate) const AGENTS: usize = 5;
 

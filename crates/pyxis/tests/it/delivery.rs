@@ -10,6 +10,7 @@ mod payloads;
 mod push;
 mod reports;
 mod slack;
+mod task_messages;
 mod tasks;
 mod telegram;
 mod webhooks;

@@ -7,6 +7,7 @@ mod audit_events;
 mod command_line;
 mod credential_kinds;
 mod lists;
+mod log_events;
 mod markdown;
 mod metrics;
 
@@ -33,7 +34,7 @@ pub(crate) fn read(path: &str) -> String {
 }
 
 /// Files below `folder` with one of these endings, and their text.
-fn files(folder: &Path, endings: &[&str]) -> Vec<(PathBuf, String)> {
+pub(crate) fn files(folder: &Path, endings: &[&str]) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();

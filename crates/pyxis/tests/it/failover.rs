@@ -1,6 +1,7 @@
 //! A PostgreSQL server that goes away while the program runs (`docs/reference/behavior/operations.md#databases`).
 
 mod patroni;
+mod poolers;
 
 use std::time::Duration;
 

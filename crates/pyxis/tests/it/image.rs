@@ -6,9 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use pyxis_core::clock::UnixMillis;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::documents::read;
 use crate::signer::process::{Signer, my_app};
 use crate::support::Client;
 use crate::support::app::{Process, run};
@@ -117,8 +119,18 @@ fn assert_description(image: &Image) {
     let annotations = &image.config["annotations"];
     assert_eq!(annotations["org.opencontainers.image.exposedPorts"], "8700");
     assert_eq!(annotations["org.opencontainers.image.stopSignal"], "SIGTERM");
-    assert_eq!(annotations["org.opencontainers.image.licenses"], "Apache-2.0");
-    assert_eq!(annotations["org.opencontainers.image.version"], env!("CARGO_PKG_VERSION"));
+    let label =
+        |name: &str| annotations[format!("org.opencontainers.image.{name}")].as_str().unwrap_or_default();
+    assert_eq!(label("title"), "Pyxis");
+    assert!(label("description").starts_with("Self-hosted credential proxy"), "{annotations}");
+    assert_eq!(label("licenses"), "Apache-2.0");
+    assert_eq!(label("version"), env!("CARGO_PKG_VERSION"));
+    let revision = label("revision");
+    assert!(revision.len() == 40 && revision.bytes().all(|byte| byte.is_ascii_hexdigit()), "{annotations}");
+    assert!(UnixMillis::parse_rfc3339(label("created")).is_some(), "{annotations}");
+    for (name, value) in annotations.as_object().unwrap() {
+        assert!(!value.as_str().unwrap().contains('$'), "{name} was not filled in: {value}");
+    }
     let mounts = image.config["mounts"].as_array().unwrap();
     assert!(mounts.iter().any(|mount| mount["destination"] == "/var/lib/pyxis"), "a volume for the data");
 }
@@ -129,8 +141,45 @@ fn assert_content(root: &Path) {
         let mode = std::fs::metadata(root.join(path)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o755, "nobody may read and run {path:?}");
     }
-    let programs: Vec<_> = std::fs::read_dir(root.join("usr/bin")).unwrap().collect();
-    assert_eq!(programs.len(), 1, "{programs:?}");
+    // Nothing else anywhere can be run: only the program, and libraries that it loads.
+    let mut programs = Vec::new();
+    executables(root, &mut programs);
+    let is_library = |path: &PathBuf| path.to_str().unwrap().contains(".so");
+    programs.retain(|path| !is_library(path));
+    assert_eq!(programs, [root.join("usr/bin/pyxis")]);
+    for shell in ["sh", "bash", "dash", "ash", "busybox"] {
+        for folder in ["bin", "usr/bin", "sbin", "usr/sbin"] {
+            let path = root.join(folder).join(shell);
+            assert!(std::fs::symlink_metadata(&path).is_err(), "{}", path.display());
+        }
+    }
+}
+
+/// Files below a folder that someone may run.
+fn executables(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let meta = std::fs::symlink_metadata(&path).unwrap();
+        if meta.is_dir() {
+            executables(&path, found);
+        } else if meta.is_file() && meta.permissions().mode() & 0o111 != 0 {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_health_check_of_the_containerfile_needs_no_shell() {
+    let text = read("packaging/Containerfile");
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("HEALTHCHECK ")).collect();
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    let (options, command) = line.split_once(" CMD ").expect("a command");
+    let command: Vec<String> = serde_json::from_str(command).expect("the exec form");
+    assert_eq!(command, ["/usr/bin/pyxis", "healthcheck"]);
+    assert!(options.contains("--timeout=5s"), "longer than the 3 seconds of a check: {options}");
+    // The guide says which image has it.
+    let guide = read("docs/guides/run-in-containers.md");
+    assert!(guide.contains("Only this second image has a `HEALTHCHECK`"));
 }
 
 #[tokio::test]

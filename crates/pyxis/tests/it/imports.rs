@@ -132,7 +132,7 @@ engines! {
     }
 
     async fn an_import_that_is_killed_stores_every_line_once_when_it_is_run_again(setup: Setup) {
-        const LINES: u32 = 4000;
+        const LINES: u32 = 2000;
         let desk = Desk::open(setup).await;
         // Long lines fill the first block, so that most of the work is still to do when it is stored.
         let long = "x".repeat(70_000);

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod audit_push;
+mod each_metric;
 mod full_disk;
 mod logs;
 mod metrics_page;

@@ -16,3 +16,4 @@ mod registry;
 mod sandbox;
 mod statement_order;
 mod strategies;
+mod strategy_page;

@@ -1,5 +1,7 @@
 //! The content rules of a policy, compiled for evaluation.
 
+use std::collections::BTreeSet;
+
 use super::condition::ContentCondition;
 use super::graphql::{self, OperationKind, RootField};
 use super::parsed::ParsedContent;
@@ -13,6 +15,15 @@ use crate::target::Target;
 #[derive(Debug, Default)]
 pub struct CompiledContentRules {
     rules: Box<[CompiledRule]>,
+}
+
+/// Everything by which a policy judges the content of one request. Two policies with the same judge it alike.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::policy) struct ConcerningRules<'a> {
+    /// The rules about it, as written.
+    rules: BTreeSet<&'a str>,
+    /// True if a mutation asks without a rule.
+    has_default: bool,
 }
 
 #[derive(Debug)]
@@ -44,6 +55,20 @@ impl CompiledContentRules {
             return false;
         }
         self.matching(method, target).next().is_some() || has_default(decision, target)
+    }
+
+    /// Rules for which [`concern`](Self::concern) is true.
+    pub(in crate::policy) fn concerning(
+        &self,
+        decision: &Decision<'_>,
+        method: Method,
+        target: &Target,
+    ) -> ConcerningRules<'_> {
+        if decision.verdict == PolicyVerdict::Deny {
+            return ConcerningRules::default();
+        }
+        let rules = self.matching(method, target).map(|compiled| &*compiled.rule.text).collect();
+        ConcerningRules { rules, has_default: has_default(decision, target) }
     }
 
     /// The strictest finding, if it is stricter than the decision by the URL, or as strict and not to be covered by a

@@ -258,6 +258,21 @@ fn the_named_operation_counts_and_an_uncertain_name_asks() {
 }
 
 #[test]
+fn the_named_operation_counts_in_a_get_too() {
+    let policy = open_policy(&["/graphql graphql query b ask"]);
+    let both = "query%20A%7Ba%7D%20query%20B%7Bb%7D";
+    for (name, expected) in [
+        ("&operationName=A", PolicyVerdict::AutoApprove),
+        ("&operationName=B", PolicyVerdict::RequireApproval),
+        ("&operationName=A&operationName=B", PolicyVerdict::RequireApproval),
+        ("", PolicyVerdict::RequireApproval),
+    ] {
+        let url = format!("{GRAPH}?query={both}{name}");
+        assert_eq!(found(&policy, Method::Get, &url, None, "").0, expected, "{name}");
+    }
+}
+
+#[test]
 fn every_operation_of_a_batch_counts_and_what_cannot_be_read_asks() {
     let policy = open_policy(&[]);
     for (body, expected) in [

@@ -98,7 +98,7 @@ impl Tour {
             let (agent, _) = agents::create(gateway, &actor, input).await.unwrap();
             if name == "retired-bot" {
                 let patch = AgentPatch { enabled: Some(false), ..AgentPatch::default() };
-                agents::update(&gateway.audited, &actor, agent.row.id, patch).await.unwrap();
+                agents::update(gateway, &actor, agent.row.id, patch).await.unwrap();
             }
             self.connect_program(&agent).await;
         }
@@ -200,11 +200,15 @@ impl Tour {
         self.add_pending(json).await;
     }
 
-    /// A task that was used, and one that waits.
+    /// A task that was used, and two that wait, one of them for a passkey.
     async fn add_tasks(&mut self, bank: &str) {
-        for (path, approved) in [("/v1/payouts", true), ("/v1/refunds", false)] {
-            let url = format!("http://{bank}{path}");
-            let action = json!({"credential": "bank", "method": "POST", "url": url, "max_uses": 20});
+        for (credential, host, path, approved) in [
+            ("bank", bank, "/v1/payouts", true),
+            ("bank", bank, "/v1/refunds", false),
+            ("vault", UPSTREAM, "/v1/secrets", false),
+        ] {
+            let url = format!("http://{host}{path}");
+            let action = json!({"credential": credential, "method": "POST", "url": url, "max_uses": 20});
             let body = json!({"purpose": "Pay the March invoices", "actions": [action], "minutes": 90});
             let request = Request::post("/agent/tasks").header("x-px-key", &self.team.agent_key);
             let request = request.header(CONTENT_TYPE, "application/json");
@@ -365,8 +369,12 @@ impl Tour {
                  SELECT lower(hex(randomblob(4))) || substr(txn_id, 9), workspace_id, txn_id, 'telegram', '-100' ||
                  (rowid % 2), txn_id, 'pending', 3, CASE rowid % 2 WHEN 0 THEN {now} END, 'The bot was removed',
                  {now} FROM approvals WHERE state = 'pending' LIMIT 4;
+             INSERT INTO task_messages (id, workspace_id, task_id, platform, chat, nonce_hash, wanted, attempts,
+                 error, created_at)
+                 SELECT lower(hex(randomblob(4))) || substr(id, 9), workspace_id, id, 'telegram', '-1007', id,
+                 'pending', 3, 'The bot was removed', {now} FROM tasks LIMIT 2;
              INSERT INTO push_subscriptions SELECT id, workspace_id, id, 'https://push.example.com/' || id, id, x'00',
-                 'Chromium on Linux', {now}, NULL, 403, 'BadJwtToken', {now} FROM users;"
+                 'Chromium on Linux', {now}, NULL, 403, 'BadJwtToken', {now}, NULL, 0 FROM users;"
         );
         self.server.database.run(&statements).await;
     }

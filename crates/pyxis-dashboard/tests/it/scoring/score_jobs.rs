@@ -30,6 +30,28 @@ async fn upload(browser: &mut Browser, fields: &[(&str, &str)], file: &str) -> P
 }
 
 engines! {
+    async fn a_job_shows_its_progress_and_is_canceled_and_run_again_on_its_page(server: Server) {
+        let (_, mut browser, scorer) = with_scorer(&server).await;
+        let csrf = browser.get("/app/score-jobs").await.csrf();
+        let id = scorer.id.to_string();
+        let fields = [("csrf", csrf.as_str()), ("scorer", id.as_str()), ("name", "Spring drop")];
+        let added = upload(&mut browser, &fields, &format!("{HOLDER}\n{HOLDER_TEXT}\n")).await;
+        let page = added.location().to_owned();
+        let shown = browser.get(&page).await.text;
+        assert!(shown.contains("of 2, 0 %") && shown.contains("continues in the background"), "{shown}");
+        assert!(!shown.contains("/retry") && !shown.contains("/remove"), "{shown}");
+        let sent = browser.submit(&page, &format!("{page}/cancel"), &[]).await;
+        assert_eq!(sent.location(), page);
+        let shown = browser.get(&page).await.text;
+        assert!(shown.contains("/retry") && !shown.contains("continues in the background"), "{shown}");
+        browser.submit(&page, &format!("{page}/retry"), &[]).await;
+        assert!(browser.get(&page).await.text.contains("continues in the background"));
+        let (_running, mut stop) = watch::channel(false);
+        assert_eq!(jobs::run_one(&server.scoring, None, &mut stop).await.unwrap(), Some(JobEnd::Done));
+        let shown = browser.get(&page).await.text;
+        assert!(shown.contains("of 2, 100 %") && !shown.contains("/retry"), "{shown}");
+    }
+
     async fn a_file_becomes_a_job_whose_results_are_downloaded(server: Server) {
         let (team, mut browser, scorer) = with_scorer(&server).await;
         let csrf = browser.get("/app/score-jobs").await.csrf();

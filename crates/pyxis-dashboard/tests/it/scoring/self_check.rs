@@ -20,7 +20,7 @@ engines! {
         let input = ApiKeyInput::publishable("page", scorer.id, vec!["https://app.example.org".to_owned()]);
         api_keys::create(&server.scoring, &actor, input).await.unwrap();
         assert_eq!(stranger.get(&path).await.status, StatusCode::NOT_FOUND);
-        let input = ApiKeyInput::publishable("check", scorer.id, vec![issuer]);
+        let input = ApiKeyInput::publishable("check", scorer.id, vec![issuer.clone()]);
         let (key, text) = api_keys::create(&server.scoring, &actor, input).await.unwrap();
         let page = stranger.get(&path).await;
         assert_eq!(page.status, StatusCode::OK);
@@ -28,6 +28,10 @@ engines! {
         assert!(page.text.contains("HolonymGovIdProvider"), "the Stamps that give points");
         assert!(!page.text.contains(text.expose().as_str()), "the page needs no key");
         assert!(page.text.contains(&format!("data-check=\"{}\"", scorer.id)));
+        // The script compares this with the address of the browser, and shows the link if they differ.
+        let elsewhere = format!("<a href=\"{issuer}{path}\">{issuer}{path}</a>");
+        assert!(page.text.contains(&format!("data-origin=\"{issuer}\"")), "{}", page.text);
+        assert!(page.text.contains("data-elsewhere hidden") && page.text.contains(&elsewhere), "{}", page.text);
         assert!(stranger.jar.is_empty(), "no cookie is set");
         for other in ["/check/999", "/check/x", "/check/-1"] {
             assert_eq!(stranger.get(other).await.status, StatusCode::NOT_FOUND, "{other}");

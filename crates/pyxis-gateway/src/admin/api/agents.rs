@@ -250,7 +250,7 @@ pub(super) async fn update(
         credentials: input.credentials.map(Credentials::scope).transpose()?,
         enabled: input.enabled,
     };
-    Ok(Json(agent_response(agents::update(&state.audited, &actor, id(&agent)?, patch).await?, None)))
+    Ok(Json(agent_response(agents::update(&state, &actor, id(&agent)?, patch).await?, None)))
 }
 
 /// Remove an agent, its key and its own grants.
@@ -271,7 +271,7 @@ pub(super) async fn remove(
     Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<StatusCode> {
-    agents::remove(&state.audited, &actor, id(&agent)?).await?;
+    agents::remove(&state, &actor, id(&agent)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -16,7 +16,7 @@ use super::Approving;
 use crate::admin::rights;
 use crate::error::{Error, Result};
 use crate::identity::voters::NOT_YOURS;
-use crate::problems::{NotEligible, TaskOver};
+use crate::problems::{NotEligible, PasskeyRequired, TaskOver};
 use crate::runtime::state::State;
 use crate::tasks::decide::{self, Approval};
 use crate::tasks::view::{self, TaskFilter, TaskView};
@@ -171,6 +171,7 @@ pub(super) async fn show(
         (status = 403, response = NotEligible),
         (status = 404, response = NotFound),
         (status = 409, response = TaskOver),
+        (status = 412, response = PasskeyRequired),
         (status = 422, response = InvalidField),
     ),
 )]

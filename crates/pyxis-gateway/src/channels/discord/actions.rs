@@ -9,6 +9,7 @@ use super::interaction::{
 };
 use super::{account_id, content};
 use crate::channels::identity::{self, Account, Action};
+use crate::channels::inbound;
 use crate::error::Result;
 use crate::notifications::announce::chats::nonce_hash;
 use crate::runtime::state::State;
@@ -62,14 +63,19 @@ pub(super) async fn answer(state: &State, interaction: &Interaction) -> Result<I
     let author = Author::new(person);
     match interaction.kind {
         COMMAND => link(state, &author, data).await.map(InteractionResponse::Text),
-        COMPONENT => press(state, &author, &data.custom_id).await,
+        COMPONENT => press(state, &author, interaction, &data.custom_id).await,
         WINDOW => deny(state, &author, data).await,
         _ => Ok(InteractionResponse::unknown_message()),
     }
 }
 
 /// Handles a pressed button.
-async fn press(state: &State, author: &Author, button: &str) -> Result<InteractionResponse> {
+async fn press(
+    state: &State,
+    author: &Author,
+    interaction: &Interaction,
+    button: &str,
+) -> Result<InteractionResponse> {
     let Some((press, nonce)) = Press::parse(button) else {
         return Ok(InteractionResponse::unknown_message());
     };
@@ -79,6 +85,7 @@ async fn press(state: &State, author: &Author, button: &str) -> Result<Interacti
         Press::Deny => Action::Deny,
     };
     let Some(message) = find(state, nonce).await? else { return Ok(InteractionResponse::unknown_message()) };
+    inbound::remember_posted(state, &message, interaction.message_ref()).await?;
     let account = author.account();
     // A stranger is refused before writing a reason.
     if action == Action::Deny && identity::is_linked(&state.store, message.workspace_id, &account).await? {

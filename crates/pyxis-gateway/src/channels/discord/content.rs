@@ -3,11 +3,11 @@
 //! A backslash makes the punctuation character after it literal. Untrusted text has one before every ASCII punctuation
 //! character. So none of it is markup, a link or a mention, and it is shown as written.
 
-use pyxis_core::approval_mode::ApprovalState;
 use serde_json::{Value, json};
 
 use super::interaction::{Press, REASON};
-use crate::channels::approval_message::{ApprovalMessage, DecideIn};
+use crate::channels::link_card::LinkCard;
+use crate::channels::message_content::{DecideIn, MessageContent};
 use crate::channels::sections::sections;
 
 /// Longest content, in characters.
@@ -32,31 +32,46 @@ const LINK: u8 = 5;
 const EPHEMERAL: u32 = 64;
 
 /// Text, embeds and buttons of a message.
-pub(super) fn message(card: &ApprovalMessage) -> Value {
-    let text = card.text();
-    let (head, rest) = split(&text);
-    let mut embeds: Vec<Value> = descriptions(rest.into_iter())
-        .into_iter()
-        .map(|description| json!({ "description": description }))
-        .collect();
+pub(super) fn message(card: &MessageContent) -> Value {
+    let (head, mut embeds) = head_and_embeds(&card.text());
     if let Some(accent) = card.accent() {
         let [red, green, blue] = accent.rgb();
         for embed in &mut embeds {
             embed["color"] = u32::from_be_bytes([0, red, green, blue]).into();
         }
     }
-    if let (Some(first), Some(logo)) = (embeds.first_mut(), &card.logo) {
+    if let (Some(first), Some(logo)) = (embeds.first_mut(), card.logo()) {
         first["thumbnail"] = json!({ "url": logo });
     }
     let buttons = buttons(card);
     let rows: Vec<Value> =
         if buttons.is_empty() { Vec::new() } else { vec![json!({ "type": 1, "components": buttons })] };
+    assembled(&head, &embeds, &rows)
+}
+
+/// Text, embeds and link of a message that only carries a link.
+pub(super) fn link_message(card: &LinkCard) -> Value {
+    let (head, embeds) = head_and_embeds(&card.plain_text());
+    // Escaped text is no link. Discord refuses buttons with links that are not https.
+    let is_public = card.url.starts_with("https://");
+    let button = json!({ "type": 2, "style": LINK, "label": card.link, "url": card.url });
+    let row = is_public.then(|| json!({ "type": 1, "components": [button] }));
+    assembled(&head, &embeds, row.as_slice())
+}
+
+fn assembled(head: &str, embeds: &[Value], rows: &[Value]) -> Value {
     json!({
         "content": head,
         "embeds": embeds,
         "components": rows,
         "allowed_mentions": no_mentions(),
     })
+}
+
+fn head_and_embeds(text: &str) -> (String, Vec<Value>) {
+    let (head, rest) = split(text);
+    let described = descriptions(rest.into_iter()).into_iter();
+    (head, described.map(|description| json!({ "description": description })).collect())
 }
 
 /// Escaped first lines, and the others.
@@ -79,21 +94,21 @@ fn descriptions<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 /// Buttons carry the message's nonce, never the transaction.
-fn buttons(card: &ApprovalMessage) -> Vec<Value> {
-    if card.state != ApprovalState::Pending {
+fn buttons(card: &MessageContent) -> Vec<Value> {
+    if !card.has_buttons() {
         return Vec::new();
     }
     let button = |label: &str, press: Press, style: u8| json!({ "type": 2, "style": style, "label": label, "custom_id": press.id(&card.nonce) });
     // Discord refuses buttons with links that are not https. The text has the link in any case.
     let link = |label: &str| {
-        let is_public = card.url.starts_with("https://");
-        is_public.then(|| json!({ "type": 2, "style": LINK, "label": label, "url": card.url }))
+        let is_public = card.url().starts_with("https://");
+        is_public.then(|| json!({ "type": 2, "style": LINK, "label": label, "url": card.url() }))
     };
     let approve = button("Approve", Press::Approve, GREEN);
     let grant = button("Approve for 30 min", Press::ApproveWithGrant, GRAY);
     let deny = button("Deny", Press::Deny, RED);
     let all = match (card.place, card.grantable) {
-        (DecideIn::Page, _) => vec![link("Read and approve"), Some(deny)],
+        (DecideIn::Page | DecideIn::TaskPage, _) => vec![link("Read and approve"), Some(deny)],
         (DecideIn::Ceremony, _) => vec![link("Approve with passkey"), Some(deny)],
         (DecideIn::Chat, true) => vec![Some(approve), Some(grant), Some(deny), link("Details")],
         (DecideIn::Chat, false) => vec![Some(approve), Some(deny), link("Details")],

@@ -5,6 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::message_ref;
+
 /// Name of the window that asks for a reason, and of its field.
 pub(super) const REASON: &str = "reason";
 /// Name of the command that links an account, and of its option.
@@ -30,12 +32,21 @@ pub(super) struct Interaction {
     #[serde(default)]
     #[schema(value_type = Option<Object>, nullable = false)]
     pub(super) data: Option<InteractionData>,
+    /// The message with the button.
+    #[schema(ignore)]
+    message: Option<PressedMessage>,
     /// Set on a server.
     #[schema(value_type = Option<Object>, nullable = false)]
     member: Option<Member>,
     /// Set in a direct message.
     #[schema(value_type = Option<Object>, nullable = false)]
     user: Option<DiscordUser>,
+}
+
+#[derive(Deserialize)]
+struct PressedMessage {
+    id: String,
+    channel_id: String,
 }
 
 #[derive(Deserialize)]
@@ -78,6 +89,11 @@ impl Interaction {
     /// The person.
     pub(super) fn person(&self) -> Option<&DiscordUser> {
         self.member.as_ref().map(|member| &member.user).or(self.user.as_ref())
+    }
+
+    /// Id of the message with the button, as it is stored.
+    pub(super) fn message_ref(&self) -> Option<String> {
+        self.message.as_ref().map(|message| message_ref(&message.channel_id, &message.id))
     }
 }
 

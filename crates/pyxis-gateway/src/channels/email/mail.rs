@@ -9,11 +9,10 @@ use lettre::{Address, Message};
 use pyxis_core::brand::Accent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
-use pyxis_core::id::ChatMessageId;
 use pyxis_core::preview::visible;
 use sha2::{Digest, Sha256};
 
-use crate::channels::approval_message::escaped;
+use crate::channels::message_content::escaped;
 
 /// Longest subject, in characters.
 const SUBJECT: usize = 140;
@@ -41,7 +40,7 @@ impl Letter<'_> {
     pub(super) fn written(
         &self,
         from: &Mailbox,
-        id: ChatMessageId,
+        id: &str,
         now: UnixMillis,
     ) -> Result<Mail, lettre::error::Error> {
         let message_id = format!("<{id}@{}>", from.email.domain());
@@ -114,16 +113,14 @@ mod tests {
 
     const URL: &str = "https://px.example.com/approve/1";
 
-    fn id() -> ChatMessageId {
-        "0197a1b2-0000-7000-8000-000000000001".parse().unwrap()
-    }
+    const ID: &str = "0197a1b2-0000-7000-8000-000000000001";
 
     fn mail(text: &str, accent: Option<&str>) -> Mail {
         let to = "ops@example.com".parse().unwrap();
         let accent = accent.and_then(Accent::parse);
         let letter = Letter { to: &to, text, url: URL, accent };
         letter
-            .written(&"Pyxis <px@mail.example>".parse().unwrap(), id(), UnixMillis(1_767_225_600_000))
+            .written(&"Pyxis <px@mail.example>".parse().unwrap(), ID, UnixMillis(1_767_225_600_000))
             .unwrap()
     }
 
@@ -140,7 +137,7 @@ mod tests {
     #[test]
     fn a_mail_has_a_date_of_the_clock_and_an_id_of_the_message() {
         let first = mail(&format!("Pyxis · Approval needed\nbot wants to use api\nRead: {URL}"), None);
-        assert_eq!(first.id, format!("<{}@mail.example>", id()));
+        assert_eq!(first.id, format!("<{ID}@mail.example>"));
         let text = String::from_utf8(first.content).unwrap();
         let headers = headers(&text);
         for expected in [

@@ -8,6 +8,7 @@ use super::blocks::{self, Origin, REASON};
 use super::reports::{EventRequest, Interaction, Report};
 use super::{Bot, Press};
 use crate::channels::identity::{self, Account, Action};
+use crate::channels::inbound;
 use crate::error::Result;
 use crate::notifications::announce::chats::nonce_hash;
 use crate::runtime::state::State;
@@ -108,6 +109,7 @@ async fn press(
         None => return Ok(Some(GONE.to_owned())),
     };
     let Some(message) = find(state, &pressed.value).await? else { return Ok(Some(GONE.to_owned())) };
+    inbound::remember_posted(state, &message, interaction.message_ref()).await?;
     let account = author.account();
     // A stranger is refused before writing a reason.
     let is_denial =

@@ -1,11 +1,11 @@
 //! Messages and windows in Block Kit. Text of others is plain text, so that nothing in it is ever read as markup.
 
-use pyxis_core::approval_mode::ApprovalState;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Press;
-use crate::channels::approval_message::{ApprovalMessage, DecideIn};
+use crate::channels::link_card::LinkCard;
+use crate::channels::message_content::{DecideIn, MessageContent};
 use crate::channels::sections::sections;
 
 /// Longest header, in characters.
@@ -28,8 +28,24 @@ pub(super) struct Origin {
 }
 
 /// Text, blocks and buttons of a message.
-pub(super) fn content(card: &ApprovalMessage) -> Value {
-    let text = card.text();
+pub(super) fn content(card: &MessageContent) -> Value {
+    message(&card.text(), &buttons(card))
+}
+
+/// Text, blocks and link of a message that only carries a link.
+pub(super) fn link(card: &LinkCard) -> Value {
+    // Plain text is no link.
+    let open = json!({
+        "type": "button",
+        "text": plain(card.link),
+        "action_id": Press::Open.as_str(),
+        "value": Press::Open.as_str(),
+        "url": card.url,
+    });
+    message(&card.plain_text(), &[open])
+}
+
+fn message(text: &str, buttons: &[Value]) -> Value {
     let mut lines = text.split('\n');
     let first = lines.next().unwrap_or_default();
     let mut blocks = vec![json!({ "type": "header", "text": plain(&cut(first, HEADER)) })];
@@ -38,7 +54,6 @@ pub(super) fn content(card: &ApprovalMessage) -> Value {
             .iter()
             .map(|text| json!({ "type": "section", "text": plain(text) })),
     );
-    let buttons = buttons(card);
     if !buttons.is_empty() {
         blocks.push(json!({ "type": "actions", "elements": buttons }));
     }
@@ -53,8 +68,8 @@ pub(super) fn content(card: &ApprovalMessage) -> Value {
 }
 
 /// Buttons carry the message's nonce, never the transaction.
-fn buttons(card: &ApprovalMessage) -> Vec<Value> {
-    if card.state != ApprovalState::Pending {
+fn buttons(card: &MessageContent) -> Vec<Value> {
+    if !card.has_buttons() {
         return Vec::new();
     }
     let button = |text: &str, press: Press| json!({ "type": "button", "text": plain(text), "action_id": press.as_str(), "value": card.nonce });
@@ -64,13 +79,13 @@ fn buttons(card: &ApprovalMessage) -> Vec<Value> {
     };
     let link = |text: &str| {
         let mut link = button(text, Press::Open);
-        link["url"] = card.url.as_str().into();
+        link["url"] = card.url().into();
         link
     };
     let approve = styled(button("Approve", Press::Approve), "primary");
     let deny = styled(button("Deny", Press::Deny), "danger");
     match (card.place, card.grantable) {
-        (DecideIn::Page, _) => vec![link("Read and approve"), deny],
+        (DecideIn::Page | DecideIn::TaskPage, _) => vec![link("Read and approve"), deny],
         (DecideIn::Ceremony, _) => vec![link("Approve with passkey"), deny],
         (DecideIn::Chat, true) => {
             vec![approve, button("Approve for 30 min", Press::ApproveWithGrant), deny, link("Details")]

@@ -4,6 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::message_ref;
+
 /// Somebody pressed a button or sent a window off. Other members are ignored.
 #[derive(Debug, Deserialize)]
 pub(super) struct Interaction {
@@ -14,9 +16,25 @@ pub(super) struct Interaction {
     /// Opens a window within three seconds.
     pub(super) trigger_id: Option<String>,
     pub(super) channel: Option<ObjectId>,
+    container: Option<Container>,
     #[serde(default)]
     pub(super) actions: Vec<Pressed>,
     pub(super) view: Option<Window>,
+}
+
+/// Place of a button.
+#[derive(Debug, Deserialize)]
+struct Container {
+    channel_id: Option<String>,
+    message_ts: Option<String>,
+}
+
+impl Interaction {
+    /// Id of the message with the button, as it is stored.
+    pub(super) fn message_ref(&self) -> Option<String> {
+        let container = self.container.as_ref()?;
+        Some(message_ref(container.channel_id.as_ref()?, container.message_ts.as_ref()?))
+    }
 }
 
 #[derive(Debug, Deserialize)]

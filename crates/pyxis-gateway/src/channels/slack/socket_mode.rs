@@ -11,8 +11,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::reports::Report;
 use super::socket::{Heard, Socket};
 use super::{Bot, actions};
+use crate::channels::inbound::Work;
 use crate::channels::{first_room, reader};
 use crate::error::Result;
 use crate::runtime::state::State;
@@ -26,9 +28,9 @@ const HOLD: Duration = Duration::from_secs(45);
 const RENEWAL: Duration = Duration::from_secs(15);
 /// Least time between two connections.
 const BREATH: Duration = Duration::from_secs(1);
-/// Reports of one connection that are worked on at once. More are not acknowledged before there is room.
+/// Reports of one connection that are worked on at once. More are not read before there is room.
 const AT_ONCE: usize = 32;
-/// Time for what was acknowledged, after the end of its connection.
+/// Time for reports under way, after the end of their connection.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Keeps connected until told to stop. Without an app-level token Slack posts instead.
@@ -116,7 +118,9 @@ async fn stay_connected(
     }
 }
 
-/// Serves a connection to its end, then waits for what it acknowledged.
+/// Serves a connection to its end, and finishes the reports that it brought. A report is acknowledged after its outcome
+/// is recorded, so that no crash loses what Slack counts as delivered. A report that takes longer than Slack waits is
+/// acknowledged before that.
 async fn serve(
     context: ConnectionContext,
     mut socket: Socket,
@@ -124,34 +128,23 @@ async fn serve(
     renew: oneshot::Sender<()>,
 ) {
     let mut renew = Some(renew);
-    let mut doing = JoinSet::new();
-    loop {
-        while doing.try_join_next().is_some() {}
-        if doing.len() >= AT_ONCE {
-            drop(doing.join_next().await);
-        }
+    let mut reports = Reports::default();
+    let is_open = loop {
         let heard = tokio::select! {
-            heard = socket.next() => heard,
-            _ = ended.changed() => {
-                socket.close().await;
-                break;
+            heard = socket.next(), if reports.has_room() => heard,
+            Some(done) = reports.next() => {
+                if let Some(envelope) = done.envelope
+                    && let Err(error) = socket.acknowledge(&envelope).await
+                {
+                    tracing::warn!(%error, "cannot acknowledge a report of slack");
+                    break false;
+                }
+                continue;
             }
+            _ = ended.changed() => break true,
         };
         match heard {
-            Ok(Heard::Envelope { id, update }) => {
-                // What Slack does not know to be taken is not worked on: the person sees an error and tries again.
-                if let Err(error) = socket.acknowledge(&id).await {
-                    tracing::warn!(%error, "cannot acknowledge a report of slack");
-                    break;
-                }
-                let (state, bot) = (context.state.clone(), Arc::clone(&context.bot));
-                doing.spawn(async move {
-                    let handling = Box::pin(actions::handle(&state, &bot, update));
-                    if let Err(error) = caught("slack", handling).await {
-                        tracing::warn!(%error, "cannot handle a report of slack");
-                    }
-                });
-            }
+            Ok(Heard::Envelope { id, update }) => reports.start(&context, id, update),
             Ok(Heard::Disconnect { reason }) => {
                 if matches!(reason.as_str(), "warning" | "refresh_requested") {
                     tracing::debug!(reason, "slack is about to end a connection");
@@ -166,10 +159,74 @@ async fn serve(
             Ok(Heard::Hello | Heard::Other) => {}
             Err(error) => {
                 tracing::debug!(%error, "a connection to slack ended");
-                break;
+                break false;
             }
         }
-    }
+    };
     drop(renew);
-    drop(timeout(GRACE, async { while doing.join_next().await.is_some() {} }).await);
+    let finishing = async {
+        while let Some(done) = reports.next().await {
+            // What was decided stays decided, even if Slack tells the person otherwise.
+            if is_open
+                && let Some(envelope) = done.envelope
+                && let Err(error) = socket.acknowledge(&envelope).await
+            {
+                tracing::debug!(%error, "cannot acknowledge a report of slack");
+            }
+        }
+    };
+    drop(timeout(GRACE, finishing).await);
+    if is_open {
+        socket.close().await;
+    }
+}
+
+/// Reports of one connection that are worked on.
+#[derive(Default)]
+struct Reports(JoinSet<Done>);
+
+/// End of a part of the work on a report.
+#[derive(Default)]
+struct Done {
+    /// To be acknowledged.
+    envelope: Option<String>,
+    /// What is still to do.
+    rest: Option<Work<()>>,
+}
+
+impl Reports {
+    fn has_room(&self) -> bool {
+        self.0.len() < AT_ONCE
+    }
+
+    fn start(&mut self, context: &ConnectionContext, envelope: String, update: Report) {
+        let (state, bot) = (context.state.clone(), Arc::clone(&context.bot));
+        let mut work =
+            Work::start(ChatPlatform::SLACK, async move { actions::handle(&state, &bot, update).await });
+        self.0.spawn(async move {
+            match work.promptly().await {
+                Some(Ok(())) => Done { envelope: Some(envelope), rest: None },
+                // Slack then shows the person that it did not work.
+                Some(Err(error)) => {
+                    tracing::warn!(%error, "cannot handle a report of slack");
+                    Done::default()
+                }
+                None => Done { envelope: Some(envelope), rest: Some(work) },
+            }
+        });
+    }
+
+    /// What is done next; `None` if nothing is worked on. Nothing is lost if the future is dropped.
+    async fn next(&mut self) -> Option<Done> {
+        let mut done = self.0.join_next().await?.unwrap_or_default();
+        if let Some(rest) = done.rest.take() {
+            self.0.spawn(async move {
+                if let Err(error) = rest.finished().await {
+                    tracing::warn!(%error, "cannot handle a report of slack");
+                }
+                Done::default()
+            });
+        }
+        Some(done)
+    }
 }

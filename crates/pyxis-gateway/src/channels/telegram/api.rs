@@ -88,6 +88,14 @@ pub(super) struct Callback {
     pub(super) id: String,
     pub(super) from: User,
     pub(super) data: Option<String>,
+    pub(super) message: Option<PressedMessage>,
+}
+
+/// The message with the button.
+#[derive(Deserialize)]
+pub(super) struct PressedMessage {
+    pub(super) message_id: i64,
+    pub(super) chat: Chat,
 }
 
 #[derive(Deserialize)]

@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
+use crate::task_ends::TaskEnds;
 
 /// How long a person may take at the provider.
 const WINDOW: Duration = Duration::from_mins(10);
@@ -189,13 +190,17 @@ async fn store_grant(
         super::to_store(&state.keyring, &*state.entropy, now, &subject, granted, StoredGrant::default());
     oauth_tokens::put(&mut change.tx, &stored).await?;
     grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
+    let mut ends = TaskEnds::default();
     let stop = TaskStop::after_change("account connected", now);
-    tasks::stop_for_credential(&mut change.tx, workspace, id, stop).await?;
+    ends.add_stopped(stop.reason, tasks::stop_for_credential(&mut change.tx, workspace, id, stop).await?);
     let mut detail = json!({ "renewable": renewable, "version": subject.row.version });
     if let Some(scope) = differing(&subject.row, stored.granted_scope) {
         detail["granted_scope"] = scope.into();
     }
-    Ok(change.commit_about(AuditEvent::CredentialConnected, Some(&subject.row.name), detail).await?)
+    ends.record(&mut change).await?;
+    change.commit_about(AuditEvent::CredentialConnected, Some(&subject.row.name), detail).await?;
+    ends.count();
+    Ok(())
 }
 
 async fn find(store: &Store, actor: &Actor, name: &str) -> Result<ResolvedCredential> {

@@ -1,10 +1,10 @@
-//! Approval messages in chats: stored with the change that they announce, and posted and edited by [`crate::channels`].
+//! Messages in chats about requests and tasks: stored with the change that they announce, and posted and edited by [`crate::channels`].
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
-use pyxis_core::id::{ChatMessageId, UserId};
+use pyxis_core::id::{ChatMessageId, UserId, WorkspaceId};
 use pyxis_core::policy::Policy;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::chat_messages::{self, NewChatMessage};
@@ -12,6 +12,7 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::{Tx, chat_identities};
 use sha2::{Digest, Sha256};
 
+use super::inquiry::Inquiry;
 use crate::config::ChatSettings;
 use crate::error::Result;
 use crate::runtime::state::State;
@@ -19,12 +20,12 @@ use crate::runtime::state::State;
 /// Size of a button's nonce, in bytes; its hex form is twice as long.
 const NONCE: usize = 16;
 
-/// Stores a message that asks about a transaction, to be posted from `due` on. `recipient` is the person of a private
+/// Stores a message that asks about a request or a task, to be posted from `due` on. `recipient` is the person of a private
 /// chat.
 pub(super) async fn post(
     state: &State,
     tx: &mut Tx,
-    row: &ApprovalRow,
+    inquiry: &Inquiry,
     (platform, chat): (ChatPlatform, String),
     recipient: Option<UserId>,
     due: UnixMillis,
@@ -32,8 +33,8 @@ pub(super) async fn post(
     let id = ChatMessageId::new(state.now(), &*state.entropy);
     let new = NewChatMessage {
         id,
-        workspace_id: row.workspace_id,
-        txn_id: row.txn_id,
+        workspace_id: inquiry.workspace,
+        subject: inquiry.subject,
         platform,
         chat,
         nonce_hash: nonce_hash(&nonce(&state.keyring, id)),
@@ -60,18 +61,18 @@ pub(super) async fn renew(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Re
     Ok(())
 }
 
-/// Rooms for a request on a platform: the policy's, or else the workspace's, or else the operator's.
+/// Rooms for requests under a policy on a platform: the policy's, or else the workspace's, or else the operator's.
 pub(super) async fn rooms(
     settings: &ChatSettings,
     tx: &mut Tx,
-    row: &ApprovalRow,
+    workspace: WorkspaceId,
     policy: Option<&Policy>,
     platform: ChatPlatform,
 ) -> Result<Vec<String>> {
     if let Some(own) = policy.and_then(|policy| policy.rooms.get(platform)) {
         return Ok(platform.rooms_of(own));
     }
-    if let Some(chat) = chat_identities::default_chat(&mut *tx, row.workspace_id, platform).await? {
+    if let Some(chat) = chat_identities::default_chat(&mut *tx, workspace, platform).await? {
         return Ok(platform.rooms_of(&chat));
     }
     Ok(settings.room(platform).map(|chat| platform.rooms_of(chat)).unwrap_or_default())

@@ -3,14 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
-use pyxis_core::policy::Policy;
-use pyxis_store::approvals::ApprovalRow;
-use pyxis_store::tasks::TaskRow;
+use pyxis_core::id::UserId;
 use pyxis_store::{Tx, quiet_hours};
 
+use super::inquiry::{AnnouncementRoute, Inquiry};
 use crate::error::Result;
-use crate::identity::voters;
 
 /// Recipients of earlier announcements, and people who need none.
 #[derive(Default)]
@@ -23,31 +20,17 @@ pub(super) struct Recipients {
 /// Quiet hours around the announcement of a request or a task.
 pub(super) struct Quiet<'a> {
     now: UnixMillis,
-    workspace: WorkspaceId,
-    credential: CredentialId,
-    /// End of the time to decide.
-    expires_at: UnixMillis,
+    inquiry: &'a Inquiry,
+    route: &'a AnnouncementRoute<'a>,
     /// Number of approvals needed.
     needed: usize,
-    policy: Option<&'a Policy>,
 }
 
 impl<'a> Quiet<'a> {
-    pub(super) fn new(now: UnixMillis, row: &ApprovalRow, policy: Option<&'a Policy>) -> Self {
-        let (workspace, credential) = (row.workspace_id, row.credential_id);
-        let current = policy.map_or(1, |policy| policy.min_approvals);
-        let needed = usize::try_from(row.min_approvals.max(current.into())).unwrap_or(usize::MAX);
-        Self { now, workspace, credential, expires_at: row.expires_at, needed, policy }
-    }
-
-    /// The same for a task, with regard to one of its credentials.
-    pub(super) fn of_task(
-        now: UnixMillis,
-        row: &TaskRow,
-        credential: CredentialId,
-        policy: Option<&'a Policy>,
-    ) -> Self {
-        Self { now, workspace: row.workspace_id, credential, expires_at: row.expires_at, needed: 1, policy }
+    pub(super) fn new(now: UnixMillis, inquiry: &'a Inquiry, route: &'a AnnouncementRoute<'a>) -> Self {
+        let current = route.policy.map_or(1, |policy| policy.min_approvals);
+        let needed = usize::try_from(inquiry.needed.max(current.into())).unwrap_or(usize::MAX);
+        Self { now, inquiry, route, needed }
     }
 
     /// Times from which people may be told: the end of their quiet hours, or now. Those are left out whose quiet hours
@@ -65,7 +48,7 @@ impl<'a> Quiet<'a> {
                 continue;
             };
             held.push(person);
-            if end < self.expires_at {
+            if end < self.inquiry.expires_at {
                 due.insert(person, end);
             }
         }
@@ -78,7 +61,7 @@ impl<'a> Quiet<'a> {
 
     /// End of the quiet hours in which a person is now, if they apply to the request.
     async fn end(&self, tx: &mut Tx, person: UserId) -> Result<Option<UnixMillis>> {
-        let found = quiet_hours::find(&mut *tx, self.workspace, person).await?;
+        let found = quiet_hours::find(&mut *tx, self.inquiry.workspace, person).await?;
         // Hours that can no longer be read hold no message back.
         let end = found.and_then(|row| row.hours()).and_then(|hours| hours.end_after(self.now));
         if end.is_some() && self.is_exempt(tx, person).await? {
@@ -89,11 +72,9 @@ impl<'a> Quiet<'a> {
 
     /// True for people on call, and for the only one who may decide.
     async fn is_exempt(&self, tx: &mut Tx, person: UserId) -> Result<bool> {
-        let (workspace, credential) = (self.workspace, self.credential);
-        let emails = self.policy.map_or(&[][..], |policy| &policy.on_call);
-        if voters::eligible_by_email(tx, workspace, credential, emails).await?.contains(&person) {
+        if self.inquiry.on_call(tx, self.route).await?.contains(&person) {
             return Ok(true);
         }
-        Ok(voters::eligible_people(tx, workspace, credential).await? == [person])
+        Ok(self.inquiry.eligible_people(tx).await? == [person])
     }
 }

@@ -2,22 +2,22 @@
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{CredentialId, TaskId, UserId, WorkspaceId};
+use pyxis_core::id::{TaskId, UserId, WorkspaceId};
 use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::push::PushMessageRow;
 use pyxis_store::tasks::{self, TaskRow};
 
 use crate::error::Result;
-use crate::identity::voters;
+use crate::notifications::announce::inquiry::Inquiry;
 use crate::notifications::announce::tasks as task_announcements;
 
 /// A request or a task that waits.
 pub(super) enum Subject {
     /// A single request.
     Request(Box<ApprovalRow>),
-    /// A task, with its credentials.
-    Task(Box<TaskRow>, Vec<CredentialId>),
+    /// A task.
+    Task(Box<TaskRow>),
 }
 
 impl Subject {
@@ -35,22 +35,21 @@ impl Subject {
             return Ok((row.state == ApprovalState::Pending).then(|| Self::Request(Box::new(row))));
         }
         let task = tasks::find(store, workspace, TaskId::from_subject(message.txn_id)).await?;
-        let Some(row) = task.filter(|row| task_announcements::is_waiting(row, now)) else { return Ok(None) };
-        let actions = tasks::actions(store, workspace, row.id).await?;
-        Ok(Some(Self::Task(Box::new(row), task_announcements::credentials(&actions))))
+        let waiting = task.filter(|row| task_announcements::is_waiting(row, now));
+        Ok(waiting.map(|row| Self::Task(Box::new(row))))
     }
 
     pub(super) fn workspace(&self) -> WorkspaceId {
         match self {
             Self::Request(row) => row.workspace_id,
-            Self::Task(row, _) => row.workspace_id,
+            Self::Task(row) => row.workspace_id,
         }
     }
 
     pub(super) fn created_at(&self) -> UnixMillis {
         match self {
             Self::Request(row) => row.created_at,
-            Self::Task(row, _) => row.created_at,
+            Self::Task(row) => row.created_at,
         }
     }
 
@@ -58,7 +57,7 @@ impl Subject {
     pub(super) fn expires_at(&self) -> UnixMillis {
         match self {
             Self::Request(row) => row.expires_at,
-            Self::Task(row, _) => row.expires_at,
+            Self::Task(row) => row.expires_at,
         }
     }
 
@@ -66,7 +65,7 @@ impl Subject {
     pub(super) fn tag(&self) -> String {
         match self {
             Self::Request(row) => row.txn_id.to_string(),
-            Self::Task(row, _) => row.id.to_string(),
+            Self::Task(row) => row.id.to_string(),
         }
     }
 
@@ -74,7 +73,7 @@ impl Subject {
     pub(super) fn path(&self) -> String {
         match self {
             Self::Request(row) => format!("/approve/{}", row.txn_id),
-            Self::Task(row, _) => format!("/app/tasks/{}", row.id),
+            Self::Task(row) => format!("/app/tasks/{}", row.id),
         }
     }
 
@@ -85,22 +84,17 @@ impl Subject {
                 "{} wants to use {}: {} {}",
                 row.agent_name, row.credential_name, row.method, row.target_host
             ),
-            Self::Task(row, _) => format!("{} proposes a task", row.agent_name),
+            Self::Task(row) => format!("{} proposes a task", row.agent_name),
         }
     }
 
     /// True if this person may decide now.
     pub(super) async fn may_be_decided_by(&self, store: &Store, person: UserId) -> Result<bool> {
         let mut tx = store.begin().await?;
-        let people = vec![person];
-        let eligible = match self {
-            Self::Request(row) => {
-                voters::eligible_among(&mut tx, row.workspace_id, row.credential_id, people).await?
-            }
-            Self::Task(row, credentials) => {
-                task_announcements::eligible_among(&mut tx, row, credentials, people).await?
-            }
+        let subject = match self {
+            Self::Request(row) => row.txn_id.into(),
+            Self::Task(row) => row.id.into(),
         };
-        Ok(!eligible.is_empty())
+        Inquiry::may_be_decided_by(&mut tx, self.workspace(), subject, person).await
     }
 }

@@ -32,6 +32,7 @@ engines! {
         let actor = Actor::cli(scene.workspace);
         allow_lists::create(&scene.state, &actor, own_stamps::input(Some(scorer))).await.unwrap();
         let both = [wallet(1), wallet(2)];
+        let both = both.map(own_stamps::plain);
         allow_lists::add(&scene.state, &actor, &own_stamps::name(), &both).await.unwrap();
         let request = json!({ "stamps": [{ "provider": "Member" }] });
         own_stamps::request(scene, 1, &request).await;

@@ -136,6 +136,13 @@ async fn holdings(world: &World<'_>) {
     }
     assert_eq!(world.issue(1, "Fourth", &[]).await, "condition_not_met");
     assert_eq!(world.points(1).await, "20.00000");
+    world.set("setRank(address,uint256)", &[who(3), number(4)]).await;
+    assert_eq!(world.issue(3, "Fourth", &[]).await, "accepted");
+    assert_eq!(world.points(3).await, "5.00000");
+    // Equal means equal: a higher rank is another one.
+    world.set("setRank(address,uint256)", &[who(3), number(5)]).await;
+    assert_eq!(world.recheck().await, RecheckCount { held: 4, withdrawn: 1, failed: 0 });
+    assert_eq!(world.points(3).await, "0.00000");
     // A unit less, and a contract that gives no answer: one is a no, the other is not.
     world.set("setBalance(address,uint256)", &[who(1), number(999_999_999_999_999_999)]).await;
     assert_eq!(world.recheck().await, RecheckCount { held: 3, withdrawn: 1, failed: 0 });

@@ -10,6 +10,7 @@ use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
 use pyxis_scoring::service::allow_lists;
 use pyxis_scoring::service::own_stamps::OwnStampInput;
+use pyxis_scoring::service::stamp_signing::Holder;
 use pyxis_scoring::service::stamps::{self, StampFilter};
 use pyxis_scoring::service::{Error, issuers, stamp_keys};
 use pyxis_scoring::{CheckScope, Config, RecheckCount, recheck_stamps};
@@ -17,6 +18,8 @@ use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::scene::{Answer, Scene, wallet};
+use super::self_check::{self, OWN, sign_in};
+use super::widget::{TestPage, Wallet};
 
 pub(super) fn name() -> StampName {
     "Member".parse().unwrap()
@@ -39,7 +42,9 @@ pub(super) fn input(scorer: Option<ScorerId>) -> OwnStampInput {
 async fn listed(scene: &Scene, wallets: &[u64]) -> ScorerId {
     let scorer = scene.scorer("5", &[]).await;
     allow_lists::create(&scene.state, &actor(scene), input(Some(scorer))).await.unwrap();
-    add(scene, wallets).await;
+    if !wallets.is_empty() {
+        add(scene, wallets).await;
+    }
     scorer
 }
 
@@ -47,8 +52,14 @@ fn addresses(wallets: &[u64]) -> Vec<EvmAddress> {
     wallets.iter().map(|number| wallet(*number)).collect()
 }
 
+/// A holder whose Stamp counts for the address alone.
+pub(super) fn plain(address: EvmAddress) -> Holder {
+    Holder { address, nullifiers: Vec::new() }
+}
+
 async fn add(scene: &Scene, wallets: &[u64]) -> u64 {
-    let added = allow_lists::add(&scene.state, &actor(scene), &name(), &addresses(wallets)).await;
+    let holders: Vec<Holder> = addresses(wallets).into_iter().map(plain).collect();
+    let added = allow_lists::add(&scene.state, &actor(scene), &name(), &holders).await;
     added.unwrap().changed
 }
 
@@ -91,6 +102,70 @@ async fn catalogued(scene: &Scene) -> bool {
 }
 
 engines! {
+    async fn of_addresses_with_one_nullifier_one_has_a_stamp_that_counts(scene: &Scene) {
+        let scorer = listed(scene, &[]).await;
+        let holder = |number, texts: &[&str]| {
+            let nullifiers = texts.iter().map(|text| text.parse().unwrap()).collect();
+            Holder { address: wallet(number), nullifiers }
+        };
+        let add = async |holders: &[Holder]| allow_lists::add(&scene.state, &actor(scene), &name(), holders).await;
+        let members = [holder(1, &["member:1"]), holder(2, &["member:1"]), holder(3, &["member:3"]), plain(wallet(4))];
+        assert_eq!(add(&members).await.unwrap().changed, 4);
+        // Again, and without their nullifiers: nothing changes.
+        assert_eq!(add(&members).await.unwrap().changed, 0);
+        assert_eq!(add(&[plain(wallet(1)), plain(wallet(1))]).await.unwrap().changed, 0);
+        for number in 1..=4 {
+            assert_eq!(issue(scene, number).await, "accepted");
+        }
+        let scores = [points(scene, scorer, 1).await, points(scene, scorer, 2).await];
+        assert_eq!(scores, ["5.00000", "0.00000"], "the account counts once");
+        assert_eq!((points(scene, scorer, 3).await, points(scene, scorer, 4).await), ("5.00000".into(), "5.00000".into()));
+        let rows = allow_lists::addresses(&scene.state, &actor(scene), &name(), None, 10).await.unwrap();
+        let of = |number| rows.iter().find(|row| row.address == wallet(number)).unwrap().nullifiers.clone();
+        assert_eq!((of(1), of(4)), (Some(r#"["member:1"]"#.to_owned()), None));
+        // Other nullifiers hold from the next Stamp.
+        assert_eq!(add(&[holder(2, &["member:2"])]).await.unwrap().changed, 1);
+        scene.on_day(20);
+        assert_eq!((issue(scene, 2).await, points(scene, scorer, 2).await), ("replaced".into(), "5.00000".into()));
+        let many: Vec<String> = (0..33).map(|n| format!("member:{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for (bad, field) in [
+            (vec![holder(5, &["a:1", "a:1"])], "holders[0].nullifiers"),
+            (vec![plain(wallet(6)), holder(5, &many)], "holders[1].nullifiers"),
+            (vec![holder(5, &["a:1"]), holder(5, &["a:2"])], "holders[1].address"),
+        ] {
+            match add(&bad).await {
+                Err(Error::InvalidField { field: found, .. }) => assert_eq!(found, field),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    async fn a_holder_who_signed_in_gets_the_stamps_of_the_own_address(scene: &Scene) {
+        let scorer = listed(scene, &[]).await;
+        TestPage::of(scene, scorer, &[OWN]).await;
+        let (member, stranger) = (Wallet::number(1), Wallet::number(2));
+        allow_lists::add(&scene.state, &actor(scene), &name(), &[plain(member.address())]).await.unwrap();
+        let wanted = json!({ "stamps": [{ "provider": "Member" }] });
+        let ask = async |token: &str, body: &Value| self_check::ask(scene, scorer, "/issue", OWN, token, body.clone()).await;
+        let token = sign_in(scene, scorer, &member).await;
+        let check = self_check::ask(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
+        assert_eq!(check["suggestions"][0]["issued_here"], "none", "{check}");
+        assert_eq!(word(&ask(&token, &wanted).await), "accepted");
+        let check = self_check::ask(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
+        assert_eq!((&check["passing"], &check["suggestions"]), (&json!(true), &json!([])));
+        assert_eq!(word(&ask(&token, &wanted).await), "unchanged");
+        let other = sign_in(scene, scorer, &stranger).await;
+        assert_eq!(word(&ask(&other, &wanted).await), "not_on_list");
+        assert_eq!(word(&ask(&other, &json!({ "stamps": [{ "provider": "Nothing" }] })).await), "unknown_stamp");
+        assert_eq!(ask("px_wid_x", &wanted).await.status, 401);
+        for body in [json!({ "stamps": [] }), json!({ "stamps": "x" }), json!({})] {
+            assert_eq!(ask(&token, &body).await.status, 422, "{body}");
+        }
+        let elsewhere = self_check::ask(scene, scorer, "/issue", "https://elsewhere.example", &token, wanted).await;
+        assert_eq!(elsewhere.status, 401);
+    }
+
     async fn an_address_gets_the_stamp_while_it_is_on_the_list_and_loses_it_when_it_leaves(scene: &Scene) {
         let scorer = listed(scene, &[1, 2]).await;
         assert!(catalogued(scene).await);

@@ -7,12 +7,13 @@ use proptest::test_runner::{Config, TestRunner};
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_testkit::engines;
+use pyxis_testkit::long_form::rounds;
 use serde_json::Value;
 
 use super::scene::{Scene, wallet};
 
-/// Cases of each property on each engine.
-const CASES: u32 = 64;
+/// Cases of each property on each engine, in the short and the long form.
+const CASES: [usize; 2] = [32, 256];
 const WEIGHTS: &[(&str, &str)] =
     &[("A", "1.5"), ("B", "0.00001"), ("C", "19.9"), ("D", "0.1"), ("E", "3"), ("F", "0")];
 
@@ -65,7 +66,12 @@ fn sum(record: &Value) -> Decimal {
 }
 
 fn check<S: Strategy>(strategy: &S, property: impl AsyncFn(S::Value)) {
-    check_cases(CASES, strategy, property);
+    check_cases(cases(), strategy, property);
+}
+
+fn cases() -> u32 {
+    let [short, long] = CASES;
+    u32::try_from(rounds(short, long)).unwrap()
 }
 
 /// Runs a property with this many inputs, within the runtime of the test.
@@ -122,7 +128,7 @@ engines! {
         let scorer = scorer(scene).await;
         let both_ways =
             wallets_stamps().prop_flat_map(|stamps| (Just(stamps.clone()), Just(stamps).prop_shuffle()));
-        check_cases(CASES / 2, &both_ways, async |(one_way, other_way)| {
+        check_cases(cases() / 2, &both_ways, async |(one_way, other_way)| {
             let mut records = Vec::new();
             for (index, stamps) in [one_way, other_way].into_iter().enumerate() {
                 let number = fresh();

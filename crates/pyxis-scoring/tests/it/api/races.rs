@@ -21,10 +21,10 @@ use serde_json::Value;
 use super::scene::{Node, Scene, day, request, revocation, score_path, send, shown, wallet};
 
 /// Rounds of the race for an expired claim, in the short and the long form.
-const ROUNDS: [usize; 2] = [40, 500];
+const ROUNDS: [usize; 2] = [16, 500];
 const ADDRESSES: u64 = 64;
-/// Rounds of the races with an import, and wallets that it contains credentials for.
-const IMPORTS: u64 = 25;
+/// Rounds of the races with an import, in the short and the long form, and wallets that it contains credentials for.
+const IMPORTS: [usize; 2] = [12, 100];
 const IMPORTED: u64 = 12;
 
 /// A block of an import: a credential for each of some wallets.
@@ -111,7 +111,8 @@ engines! {
             scene.bring(wallet(number), &[credential(number, "A", 0)]).await;
             scene.score(scorer, wallet(number)).await;
         }
-        for round in 1..=IMPORTS {
+        let [short, long] = IMPORTS;
+        for round in 1..=rounds(short, long) as u64 {
             scene.clock.advance(Duration::from_hours(1));
             let mut working = tokio::task::JoinSet::new();
             // Two imports of the same wallets, each with some new ones.
@@ -204,7 +205,7 @@ engines! {
         let mut issued: Vec<(u64, String)> = Vec::new();
         // The account of each nullifier: nullifiers of one credential are one account, whatever becomes of it.
         let mut accounts = [0, 1, 2, 3];
-        for round in 0..40 {
+        for round in 0..rounds(20, 200) {
             scene.clock.advance(Duration::from_hours(1));
             let mut working = tokio::task::JoinSet::new();
             for _ in 0..12 {
@@ -291,7 +292,7 @@ async fn an_import_locks_no_nullifier_before_it_has_all_addresses_on_postgres() 
 }
 
 /// The stored and answered scores equal the result of a computation that stores nothing.
-async fn settled_matches(scene: &Scene, scorer: ScorerId, round: i32, accounts: [usize; 4]) {
+async fn settled_matches(scene: &Scene, scorer: ScorerId, round: usize, accounts: [usize; 4]) {
     // A first read lets each wallet take what has become free.
     for number in 0..6 {
         scene.score(scorer, wallet(number)).await;

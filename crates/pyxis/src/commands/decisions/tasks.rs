@@ -20,6 +20,10 @@ const PAGE: usize = 500;
 /// Runs a command about one task.
 pub(super) async fn run(config: &Config, as_json: bool, command: TaskCommand) -> Result<()> {
     match command {
+        TaskCommand::List { state, person } => {
+            let tasks = all(&PersonApi::new(config, &person)?, state.as_deref()).await?;
+            print_list(as_json, &tasks, SystemClock.now());
+        }
         TaskCommand::Show { task, person } => {
             let (api, id) = (PersonApi::new(config, &person)?, parse(&task)?);
             let shown = find(&api, &id).await?;
@@ -90,22 +94,45 @@ fn remaining(task: &Value, keep: &[KeptAction]) -> Result<Value> {
 
 /// Every proposed task that the person may decide, newest first.
 pub(super) async fn all_proposed(api: &PersonApi) -> Result<Vec<Value>> {
-    let mut proposed = Vec::new();
-    let first = format!("/tasks?state=proposed&limit={PAGE}");
+    all(api, Some("proposed")).await
+}
+
+/// Every task in a state, or in any, that the person may decide, newest first.
+async fn all(api: &PersonApi, state: Option<&str>) -> Result<Vec<Value>> {
+    let mut tasks = Vec::new();
+    let state = state.map(|state| format!("state={state}&")).unwrap_or_default();
+    let first = format!("/tasks?{state}limit={PAGE}");
     let mut path = first.clone();
     loop {
         let answer = match api.get(&path).await {
             // A server of an earlier version has no tasks.
             Err(error) if path == first && error.downcast_ref::<UnknownItem>().is_some() => {
-                return Ok(proposed);
+                return Ok(tasks);
             }
             answer => answer?,
         };
         let page = answer["tasks"].as_array().context("the server's answer has no list of tasks")?;
-        proposed.extend(page.iter().cloned());
-        let Some(next) = answer["next_before"].as_str() else { return Ok(proposed) };
+        tasks.extend(page.iter().cloned());
+        let Some(next) = answer["next_before"].as_str() else { return Ok(tasks) };
         path = format!("{first}&before={next}");
     }
+}
+
+/// Prints tasks of any state.
+fn print_list(as_json: bool, tasks: &[Value], now: UnixMillis) {
+    if as_json {
+        return out::json(&Value::from(tasks.to_vec()));
+    }
+    let line = |task: &Value| {
+        let mut line = row(task, now);
+        line["state"] = task["state"].clone();
+        if !matches!(task["state"].as_str(), Some("proposed" | "approved")) {
+            line["time_left"] = Value::Null;
+        }
+        line
+    };
+    let rows: Vec<Value> = tasks.iter().map(line).collect();
+    out::list(false, "tasks", &["task", "state", "agent", "purpose", "actions", "age", "time_left"], &rows);
 }
 
 /// Prints proposed tasks.

@@ -114,10 +114,14 @@ pub(super) fn print_card(custom: &Custom) {
     }
 }
 
+/// True if the user's own model replaces this one.
+pub(super) async fn exists(app: &App, model: Model) -> Result<bool> {
+    Ok(app.scoring.models.current().await?.bundle.custom(model).is_some())
+}
+
 /// Removes the user's own model; true if there was one.
 pub(super) async fn remove(app: &App, model: Model) -> Result<bool> {
-    let held = app.scoring.models.current().await?;
-    if held.bundle.custom(model).is_none() {
+    if !exists(app, model).await? {
         return Ok(false);
     }
     install(app, |bundle| {

@@ -81,6 +81,23 @@ engines! {
         .await;
     }
 
+    async fn a_new_agent_is_told_with_its_credentials_and_how_to_choose_them(setup: Setup) {
+        let site = Site::with(setup).await;
+        let all = site.app.cli(&["agent", "add", "bot"]).await.expect(0);
+        assert!(all.stdout.starts_with("key of bot (shown once): px_agent_"), "{all:?}");
+        assert_eq!(all.stdout.lines().count(), 1, "the key alone is for a script: {all:?}");
+        let told = "bot may use all credentials, including ones added later (now: api). To choose them, add an agent with \
+                    --credential NAME, once for each;";
+        assert!(all.stderr.contains(told), "{all:?}");
+        let some = site.app.cli(&["agent", "add", "--name", "clerk", "--credential", "api"]).await.expect(0);
+        assert!(some.stderr.contains("clerk may use only api; its page on the dashboard changes that"), "{some:?}");
+        let quiet = site.app.cli(&["agent", "add", "third", "--json"]).await.expect(0);
+        assert_eq!((quiet.stderr.as_str(), &quiet.json()["credentials"]), ("", &json!("all")));
+        site.app.cli(&["credential", "remove", "api", "--yes"]).await.expect(0);
+        let none = site.app.cli(&["agent", "add", "fourth"]).await.expect(0);
+        assert!(none.stderr.contains("(now: none yet)"), "{none:?}");
+    }
+
     async fn grants_are_listed_and_revoked_on_the_command_line(setup: Setup) {
         let site = Site::with(setup).await;
         let txn = site.pause("/x").await;

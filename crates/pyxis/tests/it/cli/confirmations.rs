@@ -30,6 +30,23 @@ async fn what_is_not_there_is_said_before_anyone_is_asked() {
     let site = Site::bare(Setup::new()).await;
     let refused = site.app.cli(&["agent", "remove", "defualt-agent"]).await.expect(1);
     assert!(refused.stderr.contains("(did you mean default-agent?)"), "{refused:?}");
+    let id = "0190a2b4-7c00-7000-8000-000000000001";
+    for (arguments, code, told) in [
+        (&["issuer", "remove", "did:ethr:0x1"][..], 1, "not found: issuer did:ethr:0x1"),
+        (&["onchain-stamp", "remove", "Holder"], 1, "not found: on-chain Stamp Holder"),
+        (&["webhook", "remove", id], 1, "not found: webhook 0190a2b4"),
+        (&["webhook", "remove", "x"], 1, "not an endpoint id; `pyxis webhook list` shows the ids"),
+        (&["allow-list", "delete", "friends"], 1, "not found: allow list friends"),
+        (&["score-job", "remove", id], 1, "not found: score job"),
+        (&["activity", "remove", "ab"], 3, "no imported file has this SHA-256"),
+        (&["models", "remove", "polygon"], 3, "no model of your own replaces polygon"),
+    ] {
+        let refused = site.app.cli(arguments).await.expect(code);
+        assert!(
+            refused.stderr.contains(told) && !refused.stderr.contains("--yes"),
+            "{arguments:?}: {refused:?}"
+        );
+    }
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! `pyxis connect` (`docs/guides/connect-an-agent.md`).
 
+use std::process::Command;
+
 use serde_json::json;
 
-use crate::support::{App, Setup};
+use crate::support::app::run;
+use crate::support::{App, Setup, Site};
 
 #[tokio::test]
 async fn the_configuration_of_each_program_is_printed_without_a_key() {
@@ -34,4 +37,17 @@ async fn a_program_or_name_that_makes_no_sense_is_refused_with_what_would() {
         let ran = app.cli(&["connect", "codex", bad[0], bad[1]]).await.expect(1);
         assert!(ran.stderr.contains(bad[0]), "{ran:?}");
     }
+}
+
+#[tokio::test]
+async fn the_command_that_is_printed_for_curl_lists_the_services_of_the_key() {
+    let site = Site::new().await;
+    let url = format!("http://{}", site.app.address());
+    let printed = site.app.cli(&["connect", "curl", "--url", &url, "--key-env", "MY_KEY"]).await.expect(0);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &printed.stdout]).env("MY_KEY", &site.agent.key);
+    let ran = run(shell).await.expect(0);
+    let listed: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let services = &listed["result"]["structuredContent"]["services"];
+    assert_eq!(services[0]["credential"], "api", "{ran:?}");
 }

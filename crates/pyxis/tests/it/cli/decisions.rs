@@ -209,6 +209,10 @@ async fn a_proposed_task_is_listed_shown_approved_in_part_and_stopped() {
     let listed = person(&site, &token, &["inbox", "--json"]).await.expect(0).json();
     assert_eq!((&listed[0]["task_id"], &listed[0]["state"]), (&json!(task), &json!("proposed")));
     assert!(listed[0]["secs_left"].is_u64(), "{listed}");
+    let tasks = person(&site, &token, &["task", "list"]).await.expect(0);
+    assert!(tasks.stdout.contains(&*task) && tasks.stdout.contains("proposed"), "{tasks:?}");
+    let none = person(&site, &token, &["task", "list", "--state", "stopped"]).await.expect(0);
+    assert!(none.stderr.contains("no tasks") && !none.stdout.contains(&*task), "{none:?}");
 
     let shown = person(&site, &token, &["task", "show", &task]).await.expect(0);
     assert!(shown.stdout.contains("only with json /amount <= 5"), "{shown:?}");
@@ -229,6 +233,9 @@ async fn a_proposed_task_is_listed_shown_approved_in_part_and_stopped() {
 
     let stopped = person(&site, &token, &["task", "stop", &task]).await.expect(0);
     assert_eq!(stopped.stdout, format!("stopped {task}\n"));
+    let tasks =
+        person(&site, &token, &["tasks", "list", "--state", "stopped", "--json"]).await.expect(0).json();
+    assert_eq!((&tasks[0]["task_id"], &tasks[0]["state"]), (&json!(task), &json!("stopped")));
     let shown = person(&site, &token, &["task", "show", &task, "--json"]).await.expect(0).json();
     assert_eq!(shown["state"], "stopped");
     person(&site, &token, &["task", "stop", &task]).await.expect(1);
@@ -247,4 +254,19 @@ async fn a_denied_task_tells_the_agent_why_and_an_unknown_one_is_explained() {
         let refused = person(&site, &token, &["task", "show", unknown]).await.expect(1);
         assert!(refused.stderr.contains("`pyxis inbox` shows"), "{refused:?}");
     }
+}
+
+#[tokio::test]
+async fn a_task_that_needs_a_passkey_is_approved_on_its_page() {
+    let site = Site::new().await;
+    let token = token(&site.owner).await;
+    let task = propose(&site).await;
+    site.policy(&json!({"passkey_required": true})).await;
+    let page = format!("/app/tasks/{task}");
+    let refused = person(&site, &token, &["task", "approve", &task, "--yes"]).await.expect(1);
+    assert!(
+        refused.stderr.contains("needs a passkey; open http") && refused.stderr.contains(&page),
+        "{refused:?}"
+    );
+    person(&site, &token, &["task", "deny", &task]).await.expect(0);
 }

@@ -91,6 +91,9 @@ engines! {
         let app = App::start(setup).await;
         let report = app.cli_json(&["doctor"]).await;
         assert_eq!((&report["ok"], &report["complete"]), (&json!(true), &json!(true)), "{report}");
+        // As `pyxis healthcheck`, it knows whether names can be resolved.
+        let parts = report["parts"].as_array().unwrap();
+        assert!(parts.iter().any(|part| part["part"] == "resolver" && part["ok"] == true), "{report}");
     }
 
     async fn doctor_goes_on_after_a_directory_that_others_can_read_and_says_where_it_stops(setup: Setup) {

@@ -59,6 +59,43 @@ async fn a_misspelt_variable_and_a_key_that_everyone_can_read_are_named_by_docto
 }
 
 #[tokio::test]
+async fn a_misspelt_variable_is_named_by_every_command_for_people_and_by_none_for_programs() {
+    let app = nothing();
+    let with = |variable: &str, arguments: &[&str]| {
+        let mut command = app.command(arguments);
+        command.env(variable, "canary");
+        run(command)
+    };
+    let bootstrap = with("PX_BASEURL", &["bootstrap"]).await.expect(0);
+    let told = "warning: PX_BASEURL: there is no such setting (did you mean PX_BASE_URL?); correct or remove";
+    assert!(bootstrap.stderr.contains(told), "{bootstrap:?}");
+    for (variable, arguments) in [
+        ("PX_DATADIR", &["agent", "list"][..]),
+        ("PX_TOKN", &["inbox"]),
+        ("PX_TOKN", &["task", "list"]),
+        ("PX_BASEURL", &["user", "link", "owner@localhost"]),
+        ("PX_BASEURL", &["config", "show"]),
+        ("PX_BASEURL", &["status"]),
+    ] {
+        let ran = with(variable, arguments).await;
+        let told = format!("warning: {variable}: there is no such setting");
+        assert_eq!(ran.stderr.matches(&told).count(), 1, "{arguments:?}: {ran:?}");
+        assert!(!ran.stderr.contains("canary") && !ran.stdout.contains("warning"), "{ran:?}");
+    }
+    for arguments in [
+        &["agent", "list", "--json"][..],
+        &["completions", "bash"],
+        &["man", "."],
+        &["inbox", "--url", "http://127.0.0.1:1", "--token-env", "PX_DATADIR"],
+    ] {
+        let ran = with("PX_DATADIR", arguments).await;
+        assert!(!ran.stderr.contains("PX_DATADIR: "), "{arguments:?}: {ran:?}");
+    }
+    let doctor = with("PX_BASEURL", &["doctor"]).await.expect(0);
+    assert!(doctor.stdout.contains("PX_BASEURL") && !doctor.stderr.contains("PX_BASEURL"), "{doctor:?}");
+}
+
+#[tokio::test]
 async fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
     let app = nothing();
     let ran = app.cli(&["connect", "claude"]).await.expect(1);

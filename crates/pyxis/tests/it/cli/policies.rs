@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::Site;
 use crate::support::app::{Ran, run};
+use crate::support::{Setup, Site};
 
 /// Edits the policy of `api` with a shell command as the editor, which gets the file as `$1`.
 async fn edit(site: &Site, editor: &str, more: &[&str]) -> Ran {
@@ -127,6 +128,33 @@ async fn lint_names_policies_that_cannot_be_satisfied_and_rules_without_effect()
     fs::write(site.app.directory().join("draft.json"), r#"{"deny_urls": ["/x"]}"#).unwrap();
     site.app.cli(&["policy", "lint", "api", "--file", "draft.json"]).await.expect(0);
     site.app.cli(&["policy", "lint", "api"]).await.expect(1);
+}
+
+engines! {
+    async fn a_rule_that_never_decides_is_named_when_it_is_stored_by_command_and_api_alike(setup: Setup) {
+        let site = Site::with(setup).await;
+        let host = site.upstream.addr().to_string();
+        let policy = json!({
+            "deny_urls": ["/admin"], "auto_approve_urls": ["api.other.example/*", format!("{host}/admin/users"), "/free"],
+        });
+        let told = ["api.other.example/* never matches: the credential is not sent to this host", "has no effect: deny_urls"];
+        fs::write(site.app.directory().join("policy.json"), policy.to_string()).unwrap();
+        let stored = site.app.cli(&["policy", "set", "api", "policy.json"]).await.expect(0);
+        assert_eq!(stored.stdout, "policy of api: version 1\n");
+        let stored_as_json = site.app.cli_json(&["policy", "set", "api", "policy.json"]).await;
+        let answer = site.owner.set_policy("api", &policy).await;
+        let shown = site.owner.client.get("/admin/policies/api").send().await.expect(200).json();
+        for part in told {
+            assert!(stored.stderr.lines().any(|line| line.starts_with("warning: ") && line.contains(part)), "{stored:?}");
+            for answer in [&stored_as_json, &answer, &shown] {
+                let warnings = answer["warnings"].as_array().unwrap();
+                assert_eq!(warnings.len(), 2, "{answer}");
+                assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(part)), "{answer}");
+            }
+        }
+        let clean = site.owner.set_policy("api", &json!({"auto_approve_urls": [format!("{host}/free")]})).await;
+        assert_eq!(clean.get("warnings"), None, "{clean}");
+    }
 }
 
 #[tokio::test]

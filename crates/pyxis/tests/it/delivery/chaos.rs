@@ -1,8 +1,18 @@
-//! A thousand approvals are decided while the receivers of their notifications fail in turn. Each is decided once, each
-//! delivery is acknowledged or visibly failed, and each chat message shows the outcome or says why not. None is lost.
+//! Requests are announced on every platform and decided by clicks and on the page, while the platforms and the receivers
+//! of webhooks fail at random, and the node that does the work is killed or restarted at any moment.
+//!
+//! Each request is decided once. No click is lost after it was acknowledged. Each announcement arrives once its platform
+//! works again, and shows the outcome where messages can be changed. Other platforms go on meanwhile, and no secret is
+//! in any message, log or error. `PX_TEST_SEED` repeats the choices of an earlier run.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod floods;
+mod limits;
+mod lives;
+mod logs;
+mod lost_posts;
+mod peers;
+mod receivers;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,171 +22,221 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::Clock;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
-use pyxis_core::secret::SecretString;
-use pyxis_gateway::ChatSettings;
-use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_gateway::approvals::decide::{Decision, decide};
-use pyxis_gateway::channels::matrix::MatrixConfig;
-use pyxis_gateway::channels::telegram::TelegramConfig;
-use pyxis_gateway::{Config, workers};
-use pyxis_gateway::{channels, notifications};
+use pyxis_gateway::{Config, Error, channels, workers};
 use pyxis_store::approvals;
+use pyxis_store::chat_identities::{self, ChatIdentityRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
-use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryStatus};
+use pyxis_store::deliveries::{self, DeliveryFilter};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
-use pyxis_testkit::long_form::rounds;
-use pyxis_testkit::matrix::StandIn;
-use pyxis_testkit::telegram::{TOKEN, Telegram};
-use pyxis_testkit::upstream::{Received, Reply, Upstream};
-use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use pyxis_testkit::long_form::{Dice, rounds};
+use tokio::sync::{Semaphore, watch};
 
+use self::lives::Lives;
+use self::logs::Logs;
+use self::peers::{Asked, Click, Peer, Shown, policy};
+use self::receivers::Receivers;
 use crate::races::proxy::Proxy;
 
-/// Number of approvals.
-fn approval_count() -> usize {
-    rounds(150, 1000)
+/// Number of requests.
+fn request_count() -> usize {
+    rounds(64, 1000)
 }
-/// Approvals in progress at once.
-const AT_ONCE: u32 = 8;
-/// Of each hundred, those that are decided only after their message appears in the chat.
-const SEEN: usize = 4;
+/// Requests in progress at once.
+const AT_ONCE: usize = 12;
+/// Of each hundred calls of a platform, those that meet a fault.
+const TROUBLE: u64 = 15;
+/// How fast the clock of the proxy runs: each beat is this many seconds.
+const BEAT: Duration = Duration::from_millis(40);
+const SECONDS: Duration = Duration::from_secs(2);
+/// Beats for which a person waits for a message, or for the outcome of a click before clicking again.
+const PATIENCE: usize = 3000;
+const CLICK_AGAIN: usize = 60;
+/// Requests that are decided on other platforms while one is down.
+const MEANWHILE: usize = 4;
+/// Part of every secret of a platform, and the secret of the credential.
+const SECRETS: [&str; 2] = ["canary", "s3cret-value"];
 
-/// Acknowledged deliveries with their counts, and the events by transaction.
-#[derive(Default)]
-struct Ledger {
-    deliveries: BTreeMap<String, usize>,
-    events: BTreeMap<(String, String), BTreeSet<String>>,
-}
-
-/// A receiver that works, fails, resets or answers nonsense, in turns.
-async fn receiver(proxy: &Proxy, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
-    let receiver = Upstream::https(&proxy.authority, &[host]).await;
-    let (ledger, turn) = (Arc::new(Mutex::new(Ledger::default())), AtomicUsize::new(0));
-    let kept = Arc::clone(&ledger);
-    receiver.reply_with(move |request: &Received| match turn.fetch_add(1, Ordering::Relaxed) % 10 {
-        3 => Reply::new(500),
-        5 => Reply::abort(),
-        7 => Reply::new(302).header("location", "https://elsewhere.example/"),
-        _ => {
-            let body: Value = serde_json::from_slice(&request.body).unwrap();
-            let text = |name: &str| body[name].as_str().unwrap().to_owned();
-            let delivery = request.header("px-delivery").unwrap().to_owned();
-            let mut ledger = kept.lock().unwrap();
-            *ledger.deliveries.entry(delivery.clone()).or_default() += 1;
-            ledger.events.entry((text("txn_id"), text("event"))).or_default().insert(delivery);
-            Reply::new(204)
-        }
-    });
-    let input = WebhookInput { url: receiver.url_at(host, "/in"), ..WebhookInput::default() };
-    webhooks::create(&proxy.state, &proxy.actor(), input).await.unwrap();
-    (receiver, ledger)
+/// Requests so far.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    begun: usize,
+    decided: usize,
 }
 
-/// The proxy, both chats, and a receiver that is disconnected now and then.
-struct Scene {
+struct World {
     proxy: Proxy,
-    telegram: Telegram,
-    matrix: StandIn,
-    first: Upstream,
+    lives: Lives,
+    peers: Vec<Box<dyn Peer>>,
+    receivers: Receivers,
+    dice: Arc<Mutex<Dice>>,
+    slots: Semaphore,
+    /// Held while the policy names the platform of a request.
+    turn: tokio::sync::Mutex<()>,
+    progress: watch::Sender<Progress>,
+    beats: watch::Sender<u64>,
 }
 
-impl Scene {
-    /// The chats take turns by the hundred, and so do their failures.
-    async fn trouble(&self, round: usize) {
-        let on_telegram = (round / 100).is_multiple_of(2);
-        // Time passes, so that pending retries are attempted.
-        self.proxy.advance(Duration::from_secs(1));
-        match (round % 100, on_telegram) {
-            (0, _) => self.announce_on(on_telegram).await,
-            (10, true) => self.telegram.set_down(true),
-            (40, true) => self.telegram.set_down(false),
-            (60, true) => self.telegram.limit(&[1, 1, 1]),
-            (10, false) => self.matrix.set_down(true),
-            (40, false) => self.matrix.set_down(false),
-            (60, false) => self.matrix.limit(&[900, 900, 900]),
-            (80, _) => self.first.hang_up(),
-            _ => {}
+impl World {
+    async fn start(database: TestDatabase) -> Self {
+        let dice = Arc::new(Mutex::new(Dice::new()));
+        let peers = peers::start(&dice).await;
+        let mut chats = peers::settings(&peers);
+        chats.set_digest_after(1);
+        let base_url = "https://px.example.com".to_owned();
+        let config = Config { base_url, chats, sole_node: false, ..Config::default() };
+        let proxy = Proxy::with_config(database, config.clone()).await;
+        for peer in &peers {
+            link(&proxy, &**peer).await;
+        }
+        let receivers = Receivers::start(&proxy).await;
+        let lives = Lives::begin(&proxy, config).await;
+        for peer in &peers {
+            peer.faults().set_percent(TROUBLE);
+        }
+        Self {
+            proxy,
+            lives,
+            peers,
+            receivers,
+            dice,
+            slots: Semaphore::new(AT_ONCE),
+            turn: tokio::sync::Mutex::default(),
+            progress: watch::Sender::default(),
+            beats: watch::Sender::default(),
         }
     }
 
-    async fn announce_on(&self, telegram: bool) {
-        let channel = if telegram { "chat_primary" } else { "chat_secondary" };
-        let policy = json!({ "channel": channel, "telegram_chat": "-1", "matrix_room": "!ops:px.test" });
-        self.proxy.policy(&policy.to_string()).await;
+    fn throw(&self, sides: u64) -> u64 {
+        self.dice.lock().unwrap().below(sides)
     }
 
-    /// Every message as people see it: its id on its platform, and its text.
-    fn shown(&self) -> BTreeMap<(&'static str, String), String> {
-        let telegram = self.telegram.messages().into_iter();
-        let telegram = telegram.map(|one| ((ChatPlatform::TELEGRAM.as_str(), one.id.to_string()), one.text));
-        let matrix = self.matrix.messages().into_iter();
-        telegram.chain(matrix.map(|one| ((ChatPlatform::MATRIX.as_str(), one.event), one.text))).collect()
+    /// Lets time pass and what is due be posted, for ever.
+    async fn pass_time(&self) {
+        let mut beat = tokio::time::interval(BEAT);
+        loop {
+            beat.tick().await;
+            self.proxy.advance(SECONDS);
+            self.lives.deliver().await;
+            self.beats.send_modify(|count| *count += 1);
+        }
     }
 
-    /// A request decided by two people at once: one of them is too late. Waiting to see a message delays no other
-    /// request: time passes with the requests, and the message may have to be retried.
-    async fn decide_once(&self, slots: &Semaphore, round: usize) -> TxnId {
+    /// Waits until something is true, for so many beats at most.
+    async fn within(&self, beats: usize, reached: impl AsyncFn() -> bool) -> bool {
+        let mut next = self.beats.subscribe();
+        for _ in 0..beats {
+            if reached().await {
+                return true;
+            }
+            next.changed().await.unwrap();
+        }
+        false
+    }
+
+    /// One platform after the other is down until requests were decided on others.
+    async fn storms(&self) {
+        let all = request_count();
+        let mut progress = self.progress.subscribe();
+        while self.progress.borrow().begun < all {
+            let peer = &self.peers[usize::try_from(self.throw(self.peers.len() as u64)).unwrap()];
+            peer.faults().set_down(true);
+            peer.disturb();
+            self.receivers.hang_up();
+            let until = progress.borrow().decided + MEANWHILE;
+            progress.wait_for(|now| now.decided >= until || now.begun == all).await.unwrap();
+            peer.faults().set_down(false);
+            let until = progress.borrow().decided + MEANWHILE;
+            progress.wait_for(|now| now.decided >= until || now.begun == all).await.unwrap();
+        }
+    }
+
+    /// One request from its announcement to its decision.
+    async fn request(&self, round: usize) -> Asked {
+        let _slot = self.slots.acquire().await.unwrap();
+        if self.throw(10) == 0 {
+            self.lives.next(&self.proxy, self.throw(3) > 0).await;
+        }
+        let peer = &*self.peers[round % self.peers.len()];
+        let txn = {
+            let _turn = self.turn.lock().await;
+            self.proxy.policy(&policy(peer)).await;
+            self.proxy.pause(round).await
+        };
+        self.progress.send_modify(|progress| progress.begun += 1);
+        let asked = Asked { round, txn, approve: self.throw(2) == 0 };
+        let decides = peer.platform().spec().decides;
+        match self.throw(4) {
+            0 => assert_eq!(self.decide_on_page(asked).await, 1),
+            1 if decides => {
+                self.see(peer, asked).await;
+                tokio::join!(self.decide_by_click(peer, asked), self.decide_on_page(asked));
+            }
+            _ if decides => {
+                self.see(peer, asked).await;
+                if self.is_in_digest(asked).await {
+                    assert_eq!(self.decide_on_page(asked).await, 1);
+                } else {
+                    self.decide_by_click(peer, asked).await;
+                }
+            }
+            _ => {
+                self.see(peer, asked).await;
+                assert_eq!(self.decide_on_page(asked).await, 1);
+            }
+        }
+        self.progress.send_modify(|progress| progress.decided += 1);
+        asked
+    }
+
+    /// Waits until people see a request on its platform, alone or with others.
+    async fn see(&self, peer: &dyn Peer, asked: Asked) {
+        let seen = self.within(PATIENCE, async || {
+            peer.shown().iter().any(|shown| asked.is_in(&shown.text)) || self.is_in_digest(asked).await
+        });
+        assert!(seen.await, "never announced on {:?}: {:?}", peer.platform(), self.message(asked.txn).await);
+    }
+
+    /// True if it was announced together with others, in a message without buttons.
+    async fn is_in_digest(&self, asked: Asked) -> bool {
+        self.message(asked.txn).await.message_ref.is_some_and(|id| id.starts_with("digest:"))
+    }
+
+    /// Two people decide the same on the page at once. Returns how many of them did.
+    async fn decide_on_page(&self, asked: Asked) -> usize {
         let proxy = &self.proxy;
-        let slot = slots.acquire().await;
-        self.trouble(round).await;
-        let txn = proxy.pause(round).await;
-        if round % 100 < SEEN {
-            drop(slot);
-            self.seen(txn, round).await;
-        }
-        let verdict = || if round.is_multiple_of(2) { Decision::Approve(None) } else { Decision::Deny(None) };
+        let verdict = || if asked.approve { Decision::Approve(None) } else { Decision::Deny(None) };
         let (one, two) =
             (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api));
         let (one, two) = tokio::join!(
-            decide(&proxy.state, &one, txn, verdict()),
-            decide(&proxy.state, &two, txn, verdict())
+            decide(&proxy.state, &one, asked.txn, verdict()),
+            decide(&proxy.state, &two, asked.txn, verdict())
         );
-        assert_eq!([&one, &two].iter().filter(|outcome| outcome.is_ok()).count(), 1, "{one:?} {two:?}");
-        txn
+        let outcomes = [one, two];
+        for outcome in &outcomes {
+            assert!(matches!(outcome, Ok(_) | Err(Error::AlreadyDecided(_))), "{outcome:?}");
+        }
+        outcomes.iter().filter(|outcome| outcome.is_ok()).count()
     }
 
-    /// Waits until the message about a request appears in its chat.
-    async fn seen(&self, txn: TxnId, round: usize) {
-        let line = format!("│ round {round}\n");
-        let asks = |text: &str| text.contains(&line).then_some(());
-        match self.message(txn).await.platform {
-            ChatPlatform::TELEGRAM => {
-                self.telegram.until(|chat| chat.messages().iter().find_map(|one| asks(&one.text))).await;
+    /// Clicks until a click is acknowledged or the request is decided.
+    async fn decide_by_click(&self, peer: &dyn Peer, asked: Asked) {
+        let decided = async || self.state(asked.txn).await != ApprovalState::Pending;
+        for _ in 0..PATIENCE / CLICK_AGAIN {
+            let click = peer.click(&self.lives, asked).await;
+            if click == Click::Acknowledged {
+                assert!(decided().await, "a click on {:?} was acknowledged and is lost", peer.platform());
             }
-            _ => {
-                self.matrix.until(|chat| chat.messages().iter().find_map(|one| asks(&one.text))).await;
+            if self.within(CLICK_AGAIN, &decided).await {
+                return;
             }
         }
+        panic!("no click on {:?} decides: {:?}", peer.platform(), self.message(asked.txn).await);
     }
 
-    /// Lets time pass until every message shows its final text, or was given up.
-    async fn show_all(&self) {
-        let (state, store) = (&self.proxy.state, &self.proxy.state.store);
-        for _ in 0..1000 {
-            channels::deliver_due(state).await.unwrap();
-            let now = self.proxy.clock().now();
-            let next = [
-                chat_messages::next_due(store, ChatPlatform::TELEGRAM, now).await.unwrap(),
-                chat_messages::next_due(store, ChatPlatform::MATRIX, now).await.unwrap(),
-            ];
-            let Some(next) = next.into_iter().flatten().min() else { return };
-            self.proxy.advance(next.since(now));
-        }
-        panic!("messages do not come to an end");
-    }
-
-    /// Lets time pass until no delivery is pending.
-    async fn deliver_all(&self) {
-        let (state, store) = (&self.proxy.state, &self.proxy.state.store);
-        for _ in 0..1000 {
-            notifications::webhooks::deliver_due(state).await.unwrap();
-            let now = self.proxy.clock().now();
-            let Some(next) = deliveries::next_due(store, now).await.unwrap() else { return };
-            self.proxy.advance(next.since(now));
-        }
-        panic!("deliveries do not come to an end");
+    async fn state(&self, txn: TxnId) -> ApprovalState {
+        approvals::find(&self.proxy.state.store, self.proxy.workspace, txn).await.unwrap().unwrap().state
     }
 
     async fn message(&self, txn: TxnId) -> ChatMessageRow {
@@ -184,112 +244,119 @@ impl Scene {
         let [row] = rows.try_into().expect("one message about each request");
         row
     }
+
+    /// Ends all faults, and lets time pass until every message is as it should be.
+    async fn calm(&self) {
+        for peer in &self.peers {
+            peer.faults().set_percent(0);
+            peer.faults().set_down(false);
+        }
+        self.lives.end().await;
+        let (state, store) = (&self.proxy.state, &self.proxy.state.store);
+        workers::send_all(state).await.unwrap();
+        for _ in 0..1000 {
+            channels::deliver_due(state).await.unwrap();
+            let now = self.proxy.clock().now();
+            let mut next = Vec::new();
+            for platform in ChatPlatform::ALL {
+                next.extend(chat_messages::next_due(store, *platform, now).await.unwrap());
+            }
+            let Some(next) = next.into_iter().min() else { return };
+            self.proxy.advance(next.since(now));
+        }
+        panic!("messages do not come to an end");
+    }
+
+    /// Every request ended as people wanted, was sent at most once and only if it was approved, and its message says so.
+    async fn check_requests(&self, all: &[Asked]) {
+        let sent = self.proxy.upstream.requests();
+        for asked in all {
+            let end = if asked.approve { ApprovalState::Approved } else { ApprovalState::Denied };
+            assert_eq!(self.state(asked.txn).await, end);
+            let body = format!("round {}", asked.round);
+            let times = sent.iter().filter(|request| request.body == body.as_bytes()).count();
+            assert!(times <= usize::from(asked.approve), "{asked:?} was sent {times} times");
+            let peer = &*self.peers[asked.round % self.peers.len()];
+            let row = self.message(asked.txn).await;
+            check_message(&row, end, &peer.shown(), *asked, peer.posts_once());
+            let told = self.proxy.poll(asked.txn).await.body().to_string();
+            check_no_secret(&told);
+        }
+        let approved = all.iter().filter(|asked| asked.approve).count();
+        assert!(sent.len() + self.lives.kills() * AT_ONCE >= approved, "what was approved is sent");
+    }
+
+    /// Nothing that people, operators or receivers read has a secret.
+    async fn check_secrets(&self, logs: &Logs) {
+        check_no_secret(&logs.text());
+        for shown in self.peers.iter().flat_map(|peer| peer.shown()) {
+            check_no_secret(&shown.text);
+        }
+        let (store, filter) = (&self.proxy.state.store, DeliveryFilter::default());
+        let deliveries = deliveries::list(store, self.proxy.workspace, &filter, 500).await.unwrap();
+        for row in deliveries {
+            check_no_secret(&format!("{row:?}"));
+        }
+    }
+}
+
+/// Links the account of a person to the first owner.
+async fn link(proxy: &Proxy, peer: &dyn Peer) {
+    let Some(account) = peer.account() else { return };
+    let row = ChatIdentityRow {
+        workspace_id: proxy.workspace,
+        platform: peer.platform(),
+        external_id: account.to_owned(),
+        user_id: proxy.approver(0, DecisionSurface::Dashboard).user,
+        label: "Ada".to_owned(),
+        linked_at: proxy.clock_now(),
+    };
+    chat_identities::link(&proxy.state.store, &row).await.unwrap();
+}
+
+fn check_message(row: &ChatMessageRow, end: ApprovalState, shown: &[Shown], asked: Asked, posts_once: bool) {
+    assert_eq!((row.wanted, row.next_at), (end.into(), None), "nothing is left: {row:?}");
+    let about = shown.iter().filter(|one| asked.is_in(&one.text)).count();
+    assert!(about <= 1 || !posts_once, "posted {about} times: {row:?}");
+    // Decided before it could be posted: there is nothing left to ask.
+    let Some(name) = &row.message_ref else { return };
+    assert!(row.error.is_none() && row.shown.is_some(), "{row:?}");
+    let id = name.trim_start_matches("digest:");
+    let posted = shown.iter().find(|one| one.id.as_deref().is_none_or(|known| known == id));
+    let posted = posted.unwrap_or_else(|| panic!("what was posted is there: {row:?}"));
+    if row.platform.spec().edits && id == name {
+        let word = if end == ApprovalState::Approved { "Approved by" } else { "Denied by" };
+        assert!(row.shown == Some(end.into()) && posted.text.contains(word), "{row:?}: {}", posted.text);
+    }
+}
+
+fn check_no_secret(text: &str) {
+    for secret in SECRETS {
+        let found = text.find(secret).map(|at| text[..at].lines().last().unwrap_or_default());
+        assert!(found.is_none(), "{secret} after: {found:?}");
+    }
 }
 
 async fn chaos(database: TestDatabase) {
-    let (telegram, matrix) = (Telegram::start().await, StandIn::start().await);
-    let config = Config {
-        chats: ChatSettings::default()
-            .with_platform(TelegramConfig {
-                token: SecretString::new(TOKEN.to_owned()),
-                api_base: telegram.base(),
-                webhook_secret: None,
-                poll: Duration::from_secs(30),
-            })
-            .with_platform(MatrixConfig {
-                homeserver: matrix.base(),
-                token: SecretString::new("canary-token".to_owned()),
-            }),
-        ..Config::default()
+    let logs = Logs::start();
+    let world = World::start(database).await;
+    let requests = async {
+        let deciding = join_all((0..request_count()).map(|round| world.request(round)));
+        let (asked, ()) = tokio::join!(deciding, world.storms());
+        asked
     };
-    let proxy = Proxy::with_config(database, config).await;
-    let (first, heard) = receiver(&proxy, "one.example.com").await;
-    let (_second, heard_too) = receiver(&proxy, "two.example.com").await;
-    let workers = proxy.work().await;
-    let scene = Scene { proxy, telegram, matrix, first };
-    scene.announce_on(true).await;
-
-    let slots = Semaphore::new(AT_ONCE as usize);
-    let deciding = join_all((0..approval_count()).map(|round| scene.decide_once(&slots, round)));
-    let ending = async {
-        // Slots are granted in turn: this one comes after the last request.
-        let _all = slots.acquire_many(AT_ONCE).await;
-        scene.telegram.set_down(false);
-        scene.matrix.set_down(false);
-        workers.end().await;
-        scene.show_all().await;
+    let asked = tokio::select! {
+        asked = requests => asked,
+        () = world.pass_time() => unreachable!("time has no end"),
     };
-    let (txns, ()) = tokio::join!(deciding, ending);
-    workers::send_all(&scene.proxy.state).await.unwrap();
-    scene.show_all().await;
-    scene.deliver_all().await;
-
-    deliveries_are_acknowledged_or_failed(&scene.proxy, [heard, heard_too]).await;
-    messages_tell_the_end_or_why_not(&scene, &txns).await;
-}
-
-async fn deliveries_are_acknowledged_or_failed(proxy: &Proxy, ledgers: [Arc<Mutex<Ledger>>; 2]) {
-    let rows = every_delivery(proxy).await;
-    // Two events each, for each of two endpoints.
-    assert_eq!(rows.len(), approval_count() * 2 * 2);
-    let mut delivered = BTreeSet::new();
-    for row in &rows {
-        match row.status {
-            DeliveryStatus::Delivered => assert!(delivered.insert(row.id.to_string())),
-            DeliveryStatus::Failed => assert!(row.error.is_some() && row.attempts == 5, "a failure says why"),
-            DeliveryStatus::Pending => panic!("nothing is left: {row:?}"),
-        }
-    }
-    let mut acknowledged = BTreeSet::new();
-    for ledger in ledgers {
-        let ledger = ledger.lock().unwrap();
-        acknowledged.extend(ledger.deliveries.keys().cloned());
-        for ((txn, event), deliveries) in &ledger.events {
-            assert_eq!(deliveries.len(), 1, "{event} of {txn} is one delivery");
-        }
-    }
-    assert!(delivered.is_subset(&acknowledged), "what counts as delivered was acknowledged");
-}
-
-async fn messages_tell_the_end_or_why_not(scene: &Scene, txns: &[TxnId]) {
-    let mut shown = scene.shown();
-    let mut told = 0;
-    for txn in txns {
-        let end = state(&scene.proxy, *txn).await;
-        assert!(matches!(end, ApprovalState::Approved | ApprovalState::Denied), "{end:?}");
-        let row = scene.message(*txn).await;
-        assert_eq!((row.wanted, row.next_at), (end, None), "nothing is left: {row:?}");
-        // Decided before it could be posted: there is nothing left to ask.
-        let Some(name) = &row.message_ref else { continue };
-        let text = shown.remove(&(row.platform.as_str(), name.clone())).expect("what was posted is there");
-        if row.error.is_none() {
-            let word = if end == ApprovalState::Approved { "Approved by" } else { "Denied by" };
-            assert!(row.shown == Some(end) && text.contains(word), "{row:?}: {text}");
-            told += 1;
-        }
-    }
-    assert!(shown.is_empty(), "nothing is posted twice or without a row: {shown:?}");
-    assert!(told >= approval_count() / 100 * SEEN, "{told}");
-}
-
-async fn state(proxy: &Proxy, txn: TxnId) -> ApprovalState {
-    approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap().state
-}
-
-async fn every_delivery(proxy: &Proxy) -> Vec<deliveries::DeliveryRow> {
-    let mut all: Vec<deliveries::DeliveryRow> = Vec::new();
-    loop {
-        let filter = DeliveryFilter { before: all.last().map(|row| row.id), ..DeliveryFilter::default() };
-        let page = deliveries::list(&proxy.state.store, proxy.workspace, &filter, 500).await.unwrap();
-        if page.is_empty() {
-            return all;
-        }
-        all.extend(page);
-    }
+    world.calm().await;
+    world.check_requests(&asked).await;
+    world.receivers.check(&world.proxy, request_count()).await;
+    world.check_secrets(&logs).await;
 }
 
 engines! {
-    async fn a_thousand_decisions_while_receivers_and_chats_fail_in_turn(database: TestDatabase) {
+    async fn every_request_is_decided_once_while_all_channels_fail_and_the_node_is_killed(database: TestDatabase) {
         chaos(database).await;
     }
 }

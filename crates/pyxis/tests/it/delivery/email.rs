@@ -22,11 +22,11 @@ mod real_mail_server;
 use crate::races::proxy::Proxy;
 
 /// Host of the mail server. Every name resolves to loopback.
-const HOST: &str = "mail.example.com";
+pub(super) const HOST: &str = "mail.example.com";
 const OPS: &str = "ops@example.com";
 
 /// A proxy whose requests are announced by e-mail to [`OPS`], through the server at this port.
-async fn proxy_at(database: TestDatabase, port: u16, security: Security, password: &str) -> Proxy {
+pub(super) async fn proxy_at(database: TestDatabase, port: u16, security: Security, password: &str) -> Proxy {
     let login = Login { username: "pyxis".to_owned(), password: SecretString::new(password.to_owned()) };
     let mut chats = ChatSettings::default().with_platform(EmailConfig {
         server: HostPort::new(HOST, port),

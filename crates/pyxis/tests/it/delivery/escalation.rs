@@ -37,12 +37,12 @@ fn minutes(count: u64) -> Duration {
     Duration::from_mins(count)
 }
 
-fn person(proxy: &Proxy, index: usize) -> UserId {
+pub(super) fn person(proxy: &Proxy, index: usize) -> UserId {
     proxy.approver(index, DecisionSurface::Dashboard).user
 }
 
 /// Links an account on Telegram, where its id is also that of the private chat.
-async fn link(proxy: &Proxy, user: UserId, account: &str) {
+pub(super) async fn link(proxy: &Proxy, user: UserId, account: &str) {
     let new = ChatIdentityRow {
         workspace_id: proxy.workspace,
         platform: ChatPlatform::TELEGRAM,
@@ -82,7 +82,7 @@ async fn recorded(proxy: &Proxy) -> Vec<Value> {
 }
 
 /// Another node on the same database.
-fn second_node(proxy: &Proxy) -> State {
+pub(super) fn second_node(proxy: &Proxy) -> State {
     State::new(Parts {
         store: proxy.store.clone(),
         keyring: proxy.keyring.clone(),
@@ -97,7 +97,7 @@ fn second_node(proxy: &Proxy) -> State {
 }
 
 /// Sets the hours around now as quiet, from an hour ago for an hour and a half. Returns their end.
-async fn set_quiet(proxy: &Proxy, user: UserId) -> UnixMillis {
+pub(super) async fn set_quiet(proxy: &Proxy, user: UserId) -> UnixMillis {
     let minute = proxy.clock_now().seconds().div_euclid(60);
     let of_day = |minute: i64| minute.rem_euclid(24 * 60);
     let row = QuietHoursRow {

@@ -17,6 +17,7 @@ use pyxis_testkit::database::TestDatabase;
 use crate::races::proxy::Proxy;
 
 mod card;
+mod decides_nothing;
 mod digest;
 mod ntfy;
 mod teams;

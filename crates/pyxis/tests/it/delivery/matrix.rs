@@ -293,7 +293,7 @@ engines! {
         let found = channels::list_failing(&proxy.state.store, proxy.workspace).await.unwrap();
         assert_eq!(found.len(), 1);
         let message = &found[0].message;
-        assert_eq!((message.txn_id, message.next_at), (txn, None));
+        assert_eq!((message.subject, message.next_at), (txn.into(), None));
         assert!(message.error.as_ref().unwrap().contains("the room is encrypted"));
         assert!(homeserver.messages().is_empty());
     }

@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 
 use crate::races::proxy::Proxy;
 
+mod floods;
+
 const SERVICE: &str = "push.example.com";
 
 async fn service(proxy: &Proxy) -> Upstream {

@@ -5,6 +5,7 @@ use http::{Method, StatusCode};
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TaskId;
 use pyxis_gateway::Actor;
+use pyxis_gateway::admin::agents::{self, AgentPatch};
 use pyxis_gateway::admin::push::{self, Subscription};
 use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_gateway::notifications::webhooks::deliver_due;
@@ -54,7 +55,7 @@ async fn browsers(proxy: &Proxy, browser: &Browser) -> Upstream {
     service
 }
 
-async fn propose(proxy: &Proxy, purpose: &str) -> TaskId {
+pub(super) async fn propose(proxy: &Proxy, purpose: &str) -> TaskId {
     let action = |path: &str, max_uses: u32| {
         json!({
             "credential": "api", "method": "POST", "url": proxy.upstream.url(path),
@@ -70,7 +71,7 @@ async fn propose(proxy: &Proxy, purpose: &str) -> TaskId {
 }
 
 /// The first owner.
-fn owner(proxy: &Proxy) -> Actor {
+pub(super) fn owner(proxy: &Proxy) -> Actor {
     let owner = proxy.approver(0, DecisionSurface::Dashboard);
     Actor::user(owner.workspace, owner.user, &owner.email)
 }
@@ -105,6 +106,24 @@ engines! {
         let all = told(proxy, &receiver).await;
         let denied = all.iter().find(|event| event["outcome"] == "denied").unwrap();
         assert_eq!((&denied["task_id"], &denied["reason"]), (&json!(other.to_string()), &json!("Not today")));
+    }
+
+    async fn endpoints_hear_of_a_withdrawn_task_and_of_the_reason(proxy: &Proxy) {
+        let receiver = hook(proxy, &["task.decided"]).await;
+        let [by_agent, with_agent] = [propose(proxy, "Pay the bills").await, propose(proxy, "Pay more").await];
+        let path = format!("/agent/tasks/{by_agent}/withdraw");
+        let request = proxy.agent(Method::POST, &path).body(Body::empty()).unwrap();
+        assert_eq!(proxy.send(request).await, StatusCode::OK);
+        let agent = agents::list(&proxy.state.store, proxy.workspace).await.unwrap().remove(0);
+        let patch = AgentPatch { enabled: Some(false), ..AgentPatch::default() };
+        agents::update(&proxy.state, &proxy.actor(), agent.row.id, patch).await.unwrap();
+        let told = told(proxy, &receiver).await;
+        assert_eq!(told.len(), 2);
+        for (task, reason) in [(by_agent, Value::Null), (with_agent, json!("agent disabled"))] {
+            let event = told.iter().find(|event| event["task_id"] == json!(task.to_string())).unwrap();
+            let decision = (&event["event"], &event["outcome"], &event["approver"], &event["reason"]);
+            assert_eq!(decision, (&json!("task.decided"), &json!("withdrawn"), &Value::Null, &reason));
+        }
     }
 
     async fn an_endpoint_without_a_selection_hears_of_no_task(proxy: &Proxy) {

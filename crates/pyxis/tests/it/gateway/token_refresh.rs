@@ -82,14 +82,14 @@ async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token_on_postgres() {
 }
 
 /// A manager with a browser.
-async fn manager(site: &Site) -> Browser {
+pub(super) async fn manager(site: &Site) -> Browser {
     const EMAIL: &str = "manager@people.example";
     site.app.admin(EMAIL).await;
     Browser::sign_in(&site.app.anonymous(), EMAIL).await
 }
 
 /// Goes to the provider and returns with a code.
-async fn connect(browser: &Browser) {
+pub(super) async fn connect(browser: &Browser) {
     let page = browser.submit("/app/credentials/api/connect", &[]).await.expect(200).text();
     let (_, rest) = page.split_once("state=").expect("an address with a state");
     let state: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
@@ -99,7 +99,7 @@ async fn connect(browser: &Browser) {
 }
 
 /// An account at a provider that knows the refresh tokens of two accounts; the second is connected by a code.
-async fn two_accounts(site: &Site, tokens: &Upstream) {
+pub(super) async fn two_accounts(site: &Site, tokens: &Upstream) {
     tokens.reply_with(|request| {
         let account = |access: &str, refresh: &str| {
             let body = json!({

@@ -11,8 +11,8 @@ const CODE: &str = "X";
 
 /// First words of messages that are statements of SQL.
 const SQL: &[&str] = &[
-    "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "FROM", "WHERE", "AND", "SET",
-    "CASE",
+    "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "FROM", "WHERE", "AND", "AS",
+    "SET", "CASE",
 ];
 
 /// Elements of a page that do not end a sentence.

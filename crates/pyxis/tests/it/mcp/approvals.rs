@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pyxis_testkit::engines;
 use pyxis_testkit::postgres::Database;
+use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -69,6 +70,35 @@ engines! {
         assert_eq!(site.upstream.received(1).await[0].text(), "{\"title\":\"edited\"}");
     }
 
+    async fn a_pending_call_says_where_people_were_asked_as_the_poll_does(setup: Setup) {
+        let site = impatient(setup).await;
+        let mcp = Mcp::new(&site);
+        let escalation = json!([{"after_minutes": 10, "people": "eligible"}]);
+        site.policy(&json!({"channel": "slack", "slack_channel": "C0OPS", "escalation": escalation})).await;
+        let called = mcp.forward(&site, "POST", "/things").await;
+        let txn = txn(&called);
+        let polled = site.agent.poll(&txn).await;
+        assert_eq!((&polled["asked"][0]["channel"], &polled["asked"][0]["kind"]), (&json!("slack"), &json!("room")));
+        assert!(polled["next_step_at"].is_string(), "{polled}");
+        let again = mcp.forward(&site, "POST", "/things").await;
+        let waited = mcp.tool("wait", json!({"txn_id": txn})).await;
+        for result in [called, again, waited] {
+            let told = &result["structuredContent"];
+            assert_eq!((&told["asked"], &told["next_step_at"]), (&polled["asked"], &polled["next_step_at"]), "{result}");
+            let next = polled["next_step_at"].as_str().unwrap();
+            let words = format!("Pyxis asked: a room on slack. It asks more people or another room at {next}.");
+            assert!(text(&result).ends_with(&words), "{result}");
+            assert!(!result.to_string().contains("C0OPS"), "{result}");
+        }
+    }
+
+    async fn a_pending_call_that_nobody_was_asked_about_says_so_with_an_empty_list(setup: Setup) {
+        let site = impatient(setup).await;
+        let called = Mcp::new(&site).forward(&site, "POST", "/things").await;
+        assert_eq!(called["structuredContent"]["asked"], json!([]), "{called}");
+        assert!(called["structuredContent"]["next_step_at"].is_null() && !text(&called).contains("Pyxis asked"), "{called}");
+    }
+
     async fn a_denied_call_tells_the_model_so(setup: Setup) {
         let site = impatient(setup).await;
         let mcp = Mcp::new(&site);
@@ -87,6 +117,10 @@ engines! {
         assert_eq!(first["structuredContent"]["outcome"], "pending", "{first}");
         assert!(text(&first).contains("/approve/"), "{first}");
         let txn = txn(&first);
+        // Some programs show a model only the data.
+        let next = first["structuredContent"]["next"].as_str().unwrap();
+        assert_eq!(next, text(&first));
+        assert!(next.contains(&format!("Then call `wait` with txn_id {txn}")), "{next}");
         assert_eq!(self::txn(&mcp.forward(&site, "POST", "/things").await), txn);
         site.owner.approve(&txn).await;
         site.agent.outcome(&txn).await;
@@ -107,6 +141,46 @@ engines! {
         site.agent.outcome(&txn).await;
         let result = mcp.forward(&site, "POST", "/things").await;
         assert_eq!(result["structuredContent"]["status"], 200, "{result}");
+        assert_eq!(site.upstream.requests().len(), 1);
+    }
+
+    async fn a_state_that_a_client_carries_survives_a_restart(setup: Setup) {
+        let mut site = impatient(setup).await;
+        let mcp = Mcp::new(&site).able(json!({"elicitation": {"url": {}}}));
+        let arguments = forwarded(&site, "POST", "/things");
+        let asked = mcp.tool("call", arguments.clone()).await;
+        let page = asked["inputRequests"]["approval"]["params"]["url"].as_str().unwrap();
+        let txn = page.rsplit('/').next().unwrap().to_owned();
+        site.app.kill().await;
+        site.app.serve();
+        site.owner.approve(&txn).await;
+        site.agent.outcome(&txn).await;
+        let retried = mcp.result("tools/call", &json!({
+            "name": "call", "arguments": arguments, "requestState": asked["requestState"],
+            "inputResponses": {"approval": {"action": "accept"}},
+        })).await;
+        assert_eq!(retried["structuredContent"]["status"], 200, "{retried}");
+        assert_eq!(site.upstream.requests().len(), 1);
+    }
+
+    async fn a_call_whose_response_is_lost_with_the_server_is_told_so_and_is_not_sent_again(setup: Setup) {
+        let mut site = impatient(setup).await;
+        let (reply, _release) = Reply::ok("late").hold();
+        site.upstream.reply(reply);
+        let mcp = Mcp::new(&site);
+        let txn = txn(&mcp.forward(&site, "POST", "/things").await);
+        site.owner.approve(&txn).await;
+        site.upstream.received(1).await;
+        site.app.kill().await;
+        site.app.serve();
+        // The same call gets the outcome that nobody heard of, and so does the tool that waits for it.
+        let again = mcp.forward(&site, "POST", "/things").await;
+        let waited = mcp.tool("wait", json!({"txn_id": txn})).await;
+        for told in [again, waited] {
+            let code = &told["structuredContent"]["code"];
+            assert_eq!((&told["isError"], code), (&json!(true), &json!("outcome_unknown")), "{told}");
+            assert!(text(&told).contains("may have been executed"), "{told}");
+        }
         assert_eq!(site.upstream.requests().len(), 1);
     }
 

@@ -4,7 +4,7 @@ use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 
 use super::approvals::impatient;
-use super::client::{Mcp, forwarded};
+use super::client::{Mcp, forwarded, text};
 use crate::support::{Setup, Site};
 
 /// Status, content type and message of the answer to a call, and of the same call with one member more, which only the
@@ -49,6 +49,10 @@ async fn a_plain_call_is_answered_as_the_sdk_answers_it() {
         assert_eq!(short, long, "{arguments}");
         assert_eq!(short.0, 200);
         assert_eq!(short.2["id"], 7);
+        if short.2["result"]["structuredContent"]["outcome"] == "pending" {
+            let result = &short.2["result"];
+            assert_eq!(result["structuredContent"]["next"], text(result), "{result}");
+        }
     }
     let [(_, _, short), (_, _, long)] = both(&pages, &post).await;
     let state = "requestState"; // sealed again each time

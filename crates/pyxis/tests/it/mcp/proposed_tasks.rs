@@ -8,6 +8,26 @@ use super::client::{Mcp, text};
 use crate::support::Setup;
 
 engines! {
+    async fn a_proposed_task_says_where_people_were_asked_while_it_is_pending(setup: Setup) {
+        let site = impatient(setup).await;
+        let mcp = Mcp::new(&site);
+        site.policy(&json!({"channel": "slack", "slack_channel": "C0OPS"})).await;
+        let action = json!({"credential": "api", "method": "POST", "url": site.upstream.url("/things"), "max_uses": 2});
+        let proposal = json!({"purpose": "Tidy the things", "actions": [action], "minutes": 5});
+        let proposed = mcp.tool("propose_task", proposal).await;
+        let task = proposed["structuredContent"]["task_id"].as_str().unwrap().to_owned();
+        let waited = mcp.tool("wait", json!({"txn_id": task})).await;
+        for result in [&proposed, &waited] {
+            let asked = &result["structuredContent"]["asked"];
+            assert_eq!((&asked[0]["channel"], &asked[0]["kind"]), (&json!("slack"), &json!("room")), "{result}");
+            assert!(text(result).ends_with("Pyxis asked: a room on slack."), "{result}");
+            assert!(!result.to_string().contains("C0OPS"), "{result}");
+        }
+        site.owner.client.post(&format!("/tasks/{task}/approve"), &json!({})).send().await.expect(200);
+        let approved = mcp.tool("wait", json!({"txn_id": task})).await;
+        assert!(!text(&approved).contains("Pyxis asked"), "{approved}");
+    }
+
     async fn a_proposed_task_is_waited_for_and_then_covers_calls_that_meet_its_conditions(setup: Setup) {
         let site = impatient(setup).await;
         let mcp = Mcp::new(&site);
@@ -19,6 +39,7 @@ engines! {
         let proposed = mcp.tool("propose_task", proposal.clone()).await;
         let task = proposed["structuredContent"]["task_id"].as_str().unwrap().to_owned();
         assert!(text(&proposed).contains("Show your user this page"), "{proposed}");
+        assert_eq!(proposed["structuredContent"]["next"], text(&proposed), "{proposed}");
         let approve = site.owner.client.post(&format!("/tasks/{task}/approve"), &json!({}));
         approve.send().await.expect(200);
         let approved = mcp.tool("wait", json!({"txn_id": task})).await;

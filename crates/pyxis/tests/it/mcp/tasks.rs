@@ -18,6 +18,26 @@ fn id(task: &Value) -> Value {
 }
 
 engines! {
+    async fn a_task_survives_a_restart_between_question_and_answer(setup: Setup) {
+        let mut site = impatient(setup).await;
+        let mcp = with_tasks(&site);
+        let task = mcp.forward(&site, "POST", "/things").await;
+        let txn = task["taskId"].as_str().unwrap();
+        site.app.kill().await;
+        site.app.serve();
+        let working = mcp.result("tasks/get", &id(&task)).await;
+        assert_eq!((&working["status"], &working["createdAt"]), (&json!("working"), &task["createdAt"]), "{working}");
+        site.owner.approve(txn).await;
+        site.agent.outcome(txn).await;
+        let done = mcp.result("tasks/get", &id(&task)).await;
+        assert_eq!(
+            (&done["status"], &done["result"]["structuredContent"]["status"]),
+            (&json!("completed"), &json!(200)),
+            "{done}"
+        );
+        assert_eq!(site.upstream.requests().len(), 1);
+    }
+
     async fn a_canceled_task_is_withdrawn_and_stays_canceled(setup: Setup) {
         let site = impatient(setup).await;
         let mcp = with_tasks(&site);
@@ -43,6 +63,7 @@ async fn a_client_with_tasks_gets_the_transaction_as_a_task() {
     let mcp = with_tasks(&site);
     let task = mcp.forward(&site, "POST", "/things").await;
     assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")), "{task}");
+    assert!(task["statusMessage"].as_str().unwrap().contains("/approve/"), "{task}");
     let id = id(&task);
     let working = mcp.result("tasks/get", &id).await;
     assert_eq!((&working["status"], &working["createdAt"]), (&json!("working"), &task["createdAt"]));

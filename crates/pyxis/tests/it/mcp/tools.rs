@@ -126,6 +126,7 @@ async fn services_and_explain_foretell_what_a_call_does() {
         (&services[0]["credential"], &services[0]["methods"][2]["outcome"]),
         (&json!("api"), &json!("pauses"))
     );
+    assert_eq!(services[0]["target_example"], site.upstream.url("/"), "{listed}");
     assert_eq!(text(&listed), listed["structuredContent"].to_string());
     let explained = |method: &str| {
         let mut arguments = forwarded(&site, "GET", "/things");
@@ -139,6 +140,27 @@ async fn services_and_explain_foretell_what_a_call_does() {
     );
     let unknown = mcp.tool("explain", json!({"credential": "nothing", "url": "https://a.example/"})).await;
     assert_eq!(unknown["isError"], true);
+    assert_eq!(site.upstream.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn explain_judges_a_body_by_the_content_rules() {
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
+    let rules = json!(["/pay json /amount <= 5000"]);
+    site.policy(&json!({"auto_approve_methods": ["GET", "POST"], "content_rules": rules})).await;
+    for (body, decision, rule) in [
+        (json!({"amount": 5000}), "auto_approve", "auto_method"),
+        (json!({"amount": 9000}), "require_approval", "content"),
+        (json!("{\"amount\":1,\"amount\":9000}"), "require_approval", "content"),
+    ] {
+        let mut arguments = forwarded(&site, "POST", "/pay");
+        arguments.as_object_mut().unwrap().remove("reason");
+        arguments["body"] = body;
+        let explained = mcp.tool("explain", arguments).await;
+        let told = &explained["structuredContent"];
+        assert_eq!((&told["decision"], &told["rule"]), (&json!(decision), &json!(rule)), "{explained}");
+    }
     assert_eq!(site.upstream.requests().len(), 0);
 }
 

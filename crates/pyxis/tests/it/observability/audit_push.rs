@@ -3,6 +3,7 @@
 
 mod otlp;
 mod rsyslog;
+mod takeover;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ pub(super) type Messages = Vec<(i64, String, Value)>;
 
 /// Waits until the receiver has the whole trail, and compares it.
 async fn whole_trail_arrives(site: &Site, received: impl AsyncFn() -> Messages) {
-    let stored = site.app.sql("SELECT seq || ' ' || lower(hex(mac)) FROM audit_records ORDER BY seq");
+    let mac = if site.app.is_postgres() { "encode(mac, 'hex')" } else { "lower(hex(mac))" };
+    let stored = site.app.sql(&format!("SELECT seq || ' ' || {mac} FROM audit_records ORDER BY seq"));
     let stored: BTreeMap<i64, String> = stored
         .iter()
         .map(|line| line.split_once(' ').unwrap())

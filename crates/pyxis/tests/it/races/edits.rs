@@ -1,5 +1,6 @@
 //! Races and random orders of edits, votes and the end of the window: what was sent is what was last approved.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -141,11 +142,136 @@ async fn play(proxy: &Proxy, round: usize, steps: &[Step]) {
     }
 }
 
+/// Something that ends or changes what may happen to a pending request.
+#[derive(Clone, Copy, Debug)]
+enum Disturbance {
+    Step(Step),
+    /// A person denies it.
+    Deny(usize),
+    /// The agent withdraws it.
+    Withdraw,
+    /// The policy needs this many approvals from now on.
+    Approvals(u32),
+    /// The policy denies the URL from now on, or no longer.
+    DenyUrl(bool),
+    /// The policy requires a passkey from now on, or no longer.
+    Passkey(bool),
+}
+
+fn disturbances() -> impl Strategy<Value = Vec<Disturbance>> {
+    let person = 0..2_usize;
+    let step = prop_oneof![
+        5 => person.clone().prop_map(|person| Disturbance::Step(Step::Read(person))),
+        6 => person.clone().prop_map(|person| Disturbance::Step(Step::Vote(person))),
+        4 => person.clone().prop_map(|person| Disturbance::Step(Step::Edit(person))),
+        1 => person.prop_map(Disturbance::Deny),
+        1 => Just(Disturbance::Withdraw),
+        2 => (1..3_u32).prop_map(Disturbance::Approvals),
+        2 => any::<bool>().prop_map(Disturbance::DenyUrl),
+        2 => any::<bool>().prop_map(Disturbance::Passkey),
+    ];
+    proptest::collection::vec(step, 2..14)
+}
+
+/// What happened to a request, as those who decided were told.
+struct Told {
+    /// Body of each version by its digest.
+    bodies: Vec<(String, String)>,
+    /// People who approved the present version.
+    approved: Vec<usize>,
+    /// True after a denial or a withdrawal that succeeded.
+    refused: bool,
+}
+
+/// Takes every step while the policy changes, and checks what was sent against what people were told.
+async fn disturb(proxy: &Proxy, round: usize, steps: &[Disturbance]) {
+    let people = [proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api)];
+    let mut policy = serde_json::json!({"min_approvals": 2});
+    proxy.policy(&policy.to_string()).await;
+    let before = proxy.upstream.requests().len();
+    let txn = proxy.pause(round).await;
+    let first = row(proxy, txn).await.digest;
+    let mut read = [first.clone(), first.clone()];
+    let mut told =
+        Told { bodies: vec![(first, format!("round {round}"))], approved: Vec::new(), refused: false };
+    for (number, step) in steps.iter().enumerate() {
+        match *step {
+            Disturbance::Step(Step::Expire) => {}
+            Disturbance::Step(Step::Read(person)) => read[person].clone_from(&row(proxy, txn).await.digest),
+            Disturbance::Step(Step::Vote(person) | Step::Edit(person)) => {
+                let is_edit = matches!(step, Disturbance::Step(Step::Edit(_)));
+                let body = is_edit.then(|| format!("round {round} edit {number}"));
+                if approve(proxy, &people[person], txn, &read[person], body.clone()).await.is_err() {
+                    continue;
+                }
+                assert_eq!(
+                    read[person],
+                    told.bodies.last().unwrap().0,
+                    "{steps:?}: only the present version"
+                );
+                if let Some(body) = body {
+                    told.bodies.push((row(proxy, txn).await.digest, body));
+                    told.approved.clear();
+                }
+                told.approved.push(person);
+            }
+            Disturbance::Deny(person) => {
+                let (word, reviewed) = (Decision::Deny(None), Reviewed::default());
+                let by = (&people[person], AuthMethod::Session);
+                let denied = decide_reviewed(&proxy.state, by.0, txn, word, &by.1, None, &reviewed).await;
+                told.refused |= denied.is_ok();
+            }
+            Disturbance::Withdraw => told.refused |= proxy.withdraw(txn).await.is_success(),
+            Disturbance::Approvals(count) => policy["min_approvals"] = count.into(),
+            Disturbance::DenyUrl(denied) => {
+                policy["deny_urls"] = if denied { serde_json::json!(["/"]) } else { serde_json::json!([]) };
+            }
+            Disturbance::Passkey(required) => policy["passkey_required"] = required.into(),
+        }
+        if matches!(step, Disturbance::Approvals(_) | Disturbance::DenyUrl(_) | Disturbance::Passkey(_)) {
+            proxy.policy(&policy.to_string()).await;
+        }
+    }
+    let end = settled(proxy, txn).await;
+    let sent = proxy.upstream.requests().split_off(before);
+    let (digest, body) = told.bodies.last().unwrap();
+    assert!(sent.len() <= 1, "{steps:?}");
+    if let [request] = &sent[..] {
+        let people: std::collections::BTreeSet<_> = told.approved.iter().collect();
+        assert!(!told.refused && people.len() == 2, "{steps:?}");
+        assert_eq!((request.text(), end.state), (body.as_str(), ApprovalState::Approved), "{steps:?}");
+        assert_eq!((end.decided_digest.as_ref(), end.sent_digest.as_ref()), (Some(digest), Some(digest)));
+    } else {
+        assert_eq!(end.sent_digest, None, "{steps:?}");
+    }
+}
+
 engines! {
+    async fn whatever_policies_denials_and_withdrawals_do_only_what_two_people_approved_last_is_sent(proxy: &Proxy) {
+        let mut runner = TestRunner::new(Config::default());
+        for round in 0..rounds(30, 400) {
+            let drawn = disturbances().new_tree(&mut runner).unwrap().current();
+            disturb(proxy, round, &drawn).await;
+        }
+    }
+
+    async fn an_edit_whose_host_leads_to_a_forbidden_address_is_refused_and_changes_nothing(proxy: &Proxy) {
+        let one = proxy.approver(0, DecisionSurface::Dashboard);
+        let request = proxy.forward("POST", &proxy.upstream.url_at("api.example.com", "/act"));
+        let txn = proxy.paused(request.body("first".into()).unwrap()).await;
+        let seen = row(proxy, txn).await.digest;
+        proxy.gate.moved_to(IpAddr::from([169, 254, 169, 254]));
+        let decided = approve(proxy, &one, txn, &seen, Some("second".to_owned())).await;
+        assert!(matches!(decided, Err(Error::InvalidField { .. })), "{decided:?}");
+        let end = row(proxy, txn).await;
+        assert_eq!((end.state, end.edits, end.digest), (ApprovalState::Pending, 0, seen));
+        assert!(proxy.upstream.requests().is_empty());
+    }
+
     async fn race_of_an_edit_and_an_approval_sends_what_the_winner_approved(proxy: &Proxy) {
         let (one, two) = (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api));
         let (mut plain, mut edited) = (0, 0);
-        for round in 0..rounds(100, 500) {
+        for round in 0..rounds(100, 1000) {
             let txn = proxy.pause(round).await;
             let seen = row(proxy, txn).await.digest;
             let body = format!("edited in round {round}");

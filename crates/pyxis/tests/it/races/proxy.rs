@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -13,15 +14,16 @@ use pyxis_core::approval_mode::{ApprovalMode, Role};
 use pyxis_core::auth::{Auth, BearerToken, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::clock::{Clock, FixedClock, SystemClock, UnixMillis};
 use pyxis_core::grant::DecisionSurface;
-use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::admin::{people, policies, workspaces};
 use pyxis_gateway::approvals::decide::Approver;
-use pyxis_gateway::{Actor, Config, SecretValue, State, workers};
+use pyxis_gateway::{Actor, Config, Parts, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
-use pyxis_net::{ClientConfig, Guard};
+use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::agents::{self, AgentChange};
+use pyxis_store::audit::Appender;
 use pyxis_store::users::UserRow;
 use pyxis_testbed::Node;
 use pyxis_testkit::database::{Fixture, TestDatabase};
@@ -133,6 +135,19 @@ fn credential(name: &str, auth: Auth) -> CredentialInput {
     CredentialInput { name: name.to_owned(), auth: Some(auth), ..CredentialInput::default() }
 }
 
+/// What the client of a node reaches: this machine, by the names that the gate resolves.
+fn net(gate: &Arc<Gate>, authority: &Authority) -> ClientConfig {
+    let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
+    ClientConfig {
+        resolver: gate.clone(),
+        extra_roots: vec![authority.root()],
+        // Every check asks again, and waits as long as the test holds it.
+        check_ttl: Duration::ZERO,
+        check_timeout: Duration::from_mins(5),
+        ..ClientConfig::new(guard)
+    }
+}
+
 impl Fixture for Proxy {
     async fn start(database: TestDatabase) -> Self {
         Self::with_config(database, Config::default()).await
@@ -143,17 +158,8 @@ impl Proxy {
     /// A proxy with special settings.
     pub(crate) async fn with_config(database: TestDatabase, config: Config) -> Self {
         let installation = Installation::at(database, SystemClock.now()).await;
-        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
-        let gate = Arc::new(Gate::default());
-        let authority = Authority::new();
-        let net = ClientConfig {
-            resolver: gate.clone(),
-            extra_roots: vec![authority.root()],
-            // Every check asks again, and waits as long as the test holds it.
-            check_ttl: Duration::ZERO,
-            check_timeout: Duration::from_mins(5),
-            ..ClientConfig::new(guard)
-        };
+        let (gate, authority) = (Arc::new(Gate::default()), Authority::new());
+        let net = net(&gate, &authority);
         let node = Node::start(installation, &net, config);
         let state = node.gateway.clone();
         let upstream = Upstream::http().await;
@@ -186,6 +192,24 @@ impl Proxy {
             state,
             node,
         }
+    }
+
+    /// Another node of the installation, with connections of its own to the database, as another process has them. What
+    /// it spawns runs where this is called.
+    pub(crate) fn another_node(&self, config: Config) -> (State, Router) {
+        let store = self.node.reopen();
+        let state = State::new(Parts {
+            audit: Appender::start(store.clone(), self.node.audit_keys.clone()),
+            store,
+            keyring: self.node.keyring.clone(),
+            audit_keys: self.node.audit_keys.clone(),
+            net: Client::new(&net(&self.gate, &self.authority)).unwrap(),
+            clock: self.node.clock.clone(),
+            entropy: self.node.entropy.clone(),
+            node: NodeId::new(self.clock_now(), &*self.node.entropy),
+            config,
+        });
+        (state.clone(), pyxis_gateway::router(state))
     }
 
     /// Starts the background workers, until they are told to stop. As in the server, the database wakes them. Without

@@ -10,9 +10,14 @@ use crate::support::{SECRET, Setup, Site};
 
 /// Verifies in an empty directory without any setting: an auditor has the program and two files.
 fn verify(receipt: &Path, keys: &Path, arguments: &[&str]) -> Output {
+    verify_alone(receipt, &[&["--keys", keys.to_str().unwrap()], arguments].concat())
+}
+
+/// Verifies in the same way; only the arguments may name the keys.
+fn verify_alone(receipt: &Path, arguments: &[&str]) -> Output {
     let empty = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pyxis"));
-    command.args(["audit", "verify-receipt"]).arg(receipt).arg("--keys").arg(keys).args(arguments);
+    command.args(["audit", "verify-receipt"]).arg(receipt).args(arguments);
     let output = command.current_dir(empty.path()).env_clear().output().unwrap();
     assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0, "nothing is created");
     output
@@ -68,6 +73,42 @@ engines! {
         let value: Value = serde_json::from_str(&stdout(&output)).unwrap();
         assert_eq!((output.status.code(), &value["ok"]), (Some(1), &json!(false)));
         assert_eq!(verify(&file, &directory.path().join("none"), &[]).status.code(), Some(1));
+    }
+
+    async fn a_receipt_alone_is_verified_with_the_keys_of_the_installation_or_those_next_to_it(setup: Setup) {
+        let site = Site::with(setup).await;
+        let txn = site.pause("/a").await;
+        site.owner.deny(&txn, "no").await;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("receipt.jwt");
+        let name = file.to_str().unwrap();
+        site.app.cli(&["audit", "receipt", &txn, "--out", name]).await.expect(0);
+        let here = site.app.cli(&["audit", "verify-receipt", name]).await.expect(0);
+        assert!(here.stdout.contains("verified: signature by receipt key"), "{here:?}");
+        assert!(here.stderr.contains("keys: the installation in "), "{here:?}");
+        let here = site.app.cli_json(&["audit", "verify-receipt", name]).await;
+        assert_eq!((&here["ok"], &here["receipt"]["sub"]), (&json!(true), &json!(txn)));
+        assert!(here["keys"].as_str().unwrap().starts_with("the installation in "), "{here}");
+
+        // An auditor without an installation has two files.
+        let output = verify_alone(&file, &[]);
+        let told = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{told}");
+        let keys = directory.path().join("keys.json");
+        for part in ["there is no installation here, and no ", keys.to_str().unwrap(), "pyxis-receipt-keys", "--keys FILE"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        std::fs::write(&keys, site.app.cli(&["receipt-key", "export"]).await.expect(0).stdout).unwrap();
+        let output = verify_alone(&file, &[]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(stdout(&output).contains("verified: signature by receipt key"), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(keys.to_str().unwrap()), "{output:?}");
+
+        // Keys of another installation do not vouch for it, and the refusal says what to do.
+        let other = Site::with(Setup::new()).await;
+        let refused = other.app.cli(&["audit", "verify-receipt", name]).await.expect(1);
+        assert!(refused.stdout.starts_with("NOT GENUINE: ") && refused.stderr.contains("--keys FILE"), "{refused:?}");
+        other.app.cli(&["audit", "verify-receipt", name, "--keys", keys.to_str().unwrap()]).await.expect(0);
     }
 
     async fn a_receipt_is_for_its_agent_and_for_people_who_may_see_the_request(setup: Setup) {

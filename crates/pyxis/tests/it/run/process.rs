@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::Scene;
 use super::scene::{LOOK, SECRET, search_path};
@@ -60,6 +60,46 @@ async fn neither_the_agent_key_nor_a_secret_is_where_the_command_can_look() {
     let directory = seen.lines().find_map(|line| line.strip_prefix("directory=")).unwrap();
     assert!(seen.contains(&format!("700 {directory}\n")), "{seen}");
     assert!(!PathBuf::from(directory).exists(), "the directory is removed at the end");
+}
+
+/// Looks as root where the tests run as root, which may read every process in `/proc`.
+#[tokio::test]
+async fn the_environment_of_pyxis_run_itself_holds_no_secret_either() {
+    let scene = Scene::new().await;
+    let look = "tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' ' ' < /proc/$PPID/cmdline";
+    let mut command = scene.command(&[], &["sh", "-c", look]);
+    command.env("PX_DATABASE_URL", "postgres://u:a-password@h/d").env("KEPT", "a variable of the person");
+    let ran = run(command).await.expect(0);
+    let seen = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(!seen.contains(scene.key()) && !seen.contains("a-password"), "{seen}");
+    // Another user than root is refused.
+    assert!(ran.stdout.contains("KEPT=a variable") || ran.stderr.contains("ermission denied"), "{ran:?}");
+    assert!(ran.stdout.contains("run --url"), "the command line stays: {ran:?}");
+}
+
+#[tokio::test]
+async fn another_user_than_root_cannot_look_at_pyxis_run_at_all() {
+    if !rustix::process::geteuid().is_root() {
+        // Every other test shows it then.
+        return;
+    }
+    let scene = Scene::new().await;
+    let home = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(home.path(), Some(65534), Some(65534)).unwrap();
+    // Where that user may execute it.
+    let program = home.path().join("pyxis");
+    let look = format!("{LOOK}\ncat /proc/$PPID/maps; curl -sSf {}", scene.url("/"));
+    let own = scene.command(&[], &["sh", "-c", &look]);
+    std::fs::copy(own.get_program(), &program).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&program);
+    command.args(own.get_args()).env_clear().env("PATH", search_path()).current_dir(home.path());
+    command.env("PX_AGENT_KEY", scene.key()).env("PX_DATA_DIR", home.path().join("data"));
+    command.env("HOME", home.path()).env("TMPDIR", home.path());
+    let ran = run(command).await.expect(0);
+    assert!(ran.stdout.ends_with("ok"), "{ran:?}");
+    assert_eq!(ran.stderr.matches("ermission denied").count(), 2, "environ and maps: {ran:?}");
+    assert!(!format!("{ran:?}").contains(scene.key()) && !format!("{ran:?}").contains(SECRET), "{ran:?}");
 }
 
 #[tokio::test]

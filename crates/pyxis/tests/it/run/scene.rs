@@ -96,11 +96,23 @@ impl Scene {
     /// Runs it to its end. Neither what the tool could see when it began nor any file that it left holds the secret or
     /// the agent key.
     pub(super) async fn run(&self, options: &[&str], tool: &[&str]) -> Ran {
+        self.run_with(options, tool, |_| {}).await
+    }
+
+    /// The same after a change of its environment or its directory.
+    pub(super) async fn run_with(
+        &self,
+        options: &[&str],
+        tool: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Ran {
         let script = format!("{{ {LOOK} }} >'{}' 2>&1; exec \"$@\"", self.seen().display());
         let looking = [&["sh", "-c", &script, "sh"], tool].concat();
         // A run that was refused had no tool.
         std::fs::write(self.seen(), "").unwrap();
-        let ran = run(self.command(options, &looking)).await;
+        let mut command = self.command(options, &looking);
+        change(&mut command);
+        let ran = run(command).await;
         self.assert_clean(&ran);
         ran
     }
@@ -160,12 +172,17 @@ impl Scene {
     }
 }
 
-/// Lists what a command can see: its environment, that of its parent, and every file of the run.
+/// Lists what a command can see: its environment and that of its parent, what it inherited in memory, and every file of
+/// the run.
 pub(super) const LOOK: &str = r#"
     env
     tr '\0' '\n' < /proc/$$/environ
+    tr '\0' '\n' < /proc/$PPID/environ
     tr '\0' ' ' < /proc/$$/cmdline
     tr '\0' ' ' < /proc/$PPID/cmdline
+    for file in /proc/$$/fd/*; do
+        case $(readlink "$file") in /memfd:*) cat "$file" ;; esac
+    done
     directory=$(dirname "$SSL_CERT_FILE")
     stat -c '%a %n' "$directory" "$directory"/*
     cat "$directory"/*

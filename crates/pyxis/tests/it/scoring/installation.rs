@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, Client, Person, Setup};
 
 /// A server, its owner, an API key that writes, and a trusted issuer.
-pub(super) struct Stage {
-    pub(super) app: App,
-    pub(super) owner: Client,
-    pub(super) api: Client,
-    pub(super) issuer: Eip712Issuer,
+pub(crate) struct Stage {
+    pub(crate) app: App,
+    pub(crate) owner: Client,
+    pub(crate) api: Client,
+    pub(crate) issuer: Eip712Issuer,
     now: UnixMillis,
 }
 
-pub(super) fn address(number: u8) -> EvmAddress {
+pub(crate) fn address(number: u8) -> EvmAddress {
     EvmAddress([number; 20])
 }
 
 impl Stage {
-    pub(super) async fn with(setup: Setup) -> Self {
+    pub(crate) async fn with(setup: Setup) -> Self {
         let app = App::start(setup).await;
         let owner = app.owner().client;
         let api = app.anonymous().with("x-api-key", app.bootstrap["api_key"].as_str().unwrap());
@@ -36,12 +36,12 @@ impl Stage {
     }
 
     /// The number of the first scorer.
-    pub(super) fn scorer(&self) -> String {
+    pub(crate) fn scorer(&self) -> String {
         self.app.bootstrap["scorer_id"].to_string()
     }
 
     /// A credential of an address, with the given nullifier.
-    pub(super) fn credential(&self, number: u8, provider: &str, nullifier: &str) -> Value {
+    pub(crate) fn credential(&self, number: u8, provider: &str, nullifier: &str) -> Value {
         let claim = Claim {
             address: address(number),
             provider,
@@ -53,28 +53,28 @@ impl Stage {
     }
 
     /// Submits a credential.
-    pub(super) async fn stamp(&self, number: u8, provider: &str, nullifier: &str) -> Value {
+    pub(crate) async fn stamp(&self, number: u8, provider: &str, nullifier: &str) -> Value {
         let body = json!([self.credential(number, provider, nullifier)]);
         let path = format!("/v2/stamps/{}", address(number));
         let answer = self.api.post(&path, &body).send().await.expect(200).json();
         answer["items"][0].clone()
     }
 
-    pub(super) async fn score(&self, number: u8) -> Value {
+    pub(crate) async fn score(&self, number: u8) -> Value {
         let path = format!("/v2/stamps/{}/score/{}", self.scorer(), address(number));
         self.api.get(&path).send().await.expect(200).json()
     }
 
-    pub(super) async fn get(&self, path: &str) -> Value {
+    pub(crate) async fn get(&self, path: &str) -> Value {
         self.owner.get(path).send().await.expect(200).json()
     }
 
-    pub(super) async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.owner.post(path, body).send().await
     }
 
     /// Audit records whose kind starts with `start`: kind and detail.
-    pub(super) async fn audited(&self, start: &str) -> Vec<(String, Value)> {
+    pub(crate) async fn audited(&self, start: &str) -> Vec<(String, Value)> {
         let kinds = self.app.audit().await.into_iter().map(|record| {
             let detail = match &record["detail"] {
                 Value::String(text) => serde_json::from_str(text).unwrap(),
@@ -86,7 +86,7 @@ impl Stage {
     }
 
     /// The owner of a second workspace.
-    pub(super) async fn stranger(&self) -> Person {
+    pub(crate) async fn stranger(&self) -> Person {
         self.app.cli_json(&["workspace", "add", "other", "--owner-email", "owner@other.example"]).await;
         self.app.sign_in("owner@other.example").await
     }

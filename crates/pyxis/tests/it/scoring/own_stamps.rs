@@ -4,7 +4,10 @@ use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::installation::{Stage, address};
-use crate::support::Setup;
+use crate::support::{Setup, metrics, until};
+
+/// The file that `docs/reference/own-stamps.md` shows.
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/credentials.jsonl");
 
 async fn issue(stage: &Stage, number: u8) -> Value {
     let body = json!({ "stamps": [{ "provider": "EarlyMember" }] });
@@ -47,6 +50,29 @@ engines! {
         for path in ["/admin/stamps/sign", "/admin/stamp-keys/rotate"] {
             stage.app.anonymous().post(path, &json!({})).send().await.expect(401);
         }
+    }
+
+    async fn the_sample_of_credentials_is_imported_once_its_issuer_is_trusted(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let line: Value = serde_json::from_str(&std::fs::read_to_string(SAMPLE).unwrap()).unwrap();
+        let subject = &line["credentialSubject"];
+        let holder = subject["id"].as_str().unwrap().rsplit(':').next().unwrap();
+        let issuer = line["issuer"].as_str().unwrap();
+        let guide = include_str!("../../../../../docs/reference/own-stamps.md");
+        assert!(guide.contains(&format!("pyxis issuer add {issuer} --name sample")), "{issuer}");
+        let folder = tempfile::tempdir().unwrap();
+        let rejects = folder.path().join("rejects.jsonl").to_str().unwrap().to_owned();
+        let import = ["stamps", "import", SAMPLE, "--restart", "--rejects", &rejects];
+        let refused = stage.app.cli(&import).await.expect(1).stdout;
+        assert!(refused.contains("0 stored") && refused.contains("1 rejected"), "{refused}");
+        stage.app.cli(&["issuer", "add", issuer, "--name", "sample"]).await.expect(0);
+        let stored = stage.app.cli(&import).await.expect(0).stdout;
+        assert!(stored.contains("1 stored") && stored.contains("0 rejected"), "{stored}");
+        stage.app.cli(&["scorer", "set-weights", &stage.scorer(), "Member=25"]).await.expect(0);
+        let path = format!("/v2/stamps/{}/score/{holder}", stage.scorer());
+        let score = stage.api.get(&path).send().await.expect(200).json();
+        assert_eq!((&score["score"], &score["passing_score"]), (&json!("25.00000"), &json!(true)));
+        assert_eq!((&subject["provider"], &line["expirationDate"]), (&json!("Member"), &json!("2099-12-31T00:00:00.000Z")));
     }
 
     async fn allow_lists_are_managed_by_command_and_by_api(setup: Setup) {
@@ -92,6 +118,35 @@ engines! {
         stage.app.cli(&["allow-list", "show", "EarlyMember"]).await.expect(1);
         assert_eq!(stage.audited("own_stamp.").await.len(), 4);
         assert_eq!(stage.audited("allow_list.").await.len(), 3);
+    }
+
+    async fn a_server_checks_issued_stamps_again_and_takes_back_their_points(setup: Setup) {
+        let mut stage = Stage::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
+        let scorer = stage.scorer();
+        let create = ["allow-list", "create", "EarlyMember", "--scorer", &scorer, "--weight", "25"];
+        stage.app.cli_json(&create).await;
+        let body = json!({ "addresses": [address(1), address(2)] });
+        stage.post("/admin/allow-lists/EarlyMember/addresses", &body).await.expect(200);
+        for number in [1, 2] {
+            assert_eq!(issue(&stage, number).await, "accepted");
+            assert_eq!(stage.score(number).await["score"], "25.00000");
+        }
+        // The list changes without anyone withdrawing what rested on it, and half an hour passes.
+        stage.app.sql("DELETE FROM listed_addresses WHERE address = (SELECT address FROM listed_addresses ORDER BY address LIMIT 1)");
+        stage.app.sql("UPDATE issued_stamps SET check_at = 1");
+        stage.app.restart().await;
+        until("the first round of checks", async || {
+            let page = metrics::page(&stage.app).await;
+            let checks = |outcome| metrics::value(&page, &format!("pyxis_stamp_checks_total{{outcome=\"{outcome}\"}}"));
+            (checks("withdrawn") == Some(1.0) && checks("held") == Some(1.0)).then_some(())
+        })
+        .await;
+        let api = stage.app.anonymous().with("x-api-key", stage.app.bootstrap["api_key"].as_str().unwrap());
+        let score = async |number| {
+            let path = format!("/v2/stamps/{scorer}/score/{}", address(number));
+            api.get(&path).send().await.expect(200).json()["score"].clone()
+        };
+        assert_eq!((score(1).await, score(2).await), (json!("0.00000"), json!("25.00000")));
     }
 
     async fn an_on_chain_stamp_needs_a_network_with_nodes_and_a_kind_that_exists(setup: Setup) {

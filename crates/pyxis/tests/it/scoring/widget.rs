@@ -75,6 +75,7 @@ engines! {
             ("GET", "/widget/v1/1", 200),
             ("GET", "/widget/v1/1/score", 401),
             ("POST", "/widget/v1/1/check", 401),
+            ("POST", "/widget/v1/1/issue", 422),
             ("POST", "/widget/v1/1/nonce", 422),
             ("POST", "/widget/v1/1/review", 422),
             ("POST", "/widget/v1/1/score", 401),

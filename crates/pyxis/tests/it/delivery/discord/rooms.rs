@@ -31,6 +31,14 @@ engines! {
         assert_eq!(scene.asked(2).await.1.channel, CHANNEL);
     }
 
+    async fn a_credentials_own_channel_comes_before_direct_messages(scene: &mut Scene) {
+        scene.link(ADA).await;
+        scene.proxy.policy(r#"{"channel": "discord"}"#).await;
+        assert_ne!(scene.asked(1).await.1.channel, CHANNEL);
+        scene.proxy.policy(&format!(r#"{{"channel": "discord", "discord_channel": "{CHANNEL}"}}"#)).await;
+        assert_eq!(scene.asked(2).await.1.channel, CHANNEL);
+    }
+
     async fn a_person_who_accepts_no_direct_messages_is_reported(scene: &mut Scene) {
         scene.link(CLOSED_PERSON).await;
         scene.proxy.policy(r#"{"channel": "discord"}"#).await;

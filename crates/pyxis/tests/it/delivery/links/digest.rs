@@ -1,4 +1,4 @@
-//! One message instead of a flood (`docs/reference/notifications.md#messages-with-a-link`).
+//! One message instead of a flood (`docs/reference/notifications.md#floods`).
 
 use pyxis_core::chat::ChatPlatform;
 use pyxis_gateway::channels::ntfy::NtfyConfig;

@@ -52,7 +52,7 @@ engines! {
         deliver(&proxy).await;
         assert_eq!(server.attempts(), 1);
         let row = message(&proxy, txn).await;
-        assert!(row.next_at.is_none() && row.error.is_none() && row.shown == Some(ApprovalState::Approved), "{row:?}");
+        assert!(row.next_at.is_none() && row.error.is_none() && row.shown == Some(ApprovalState::Approved.into()), "{row:?}");
     }
 
     async fn a_request_that_is_over_before_it_was_announced_is_not_announced(database: TestDatabase) {

@@ -136,9 +136,10 @@ engines! {
         let page = page.await;
         let doctor = program.app.cli(&["doctor", "--json"]).await;
         assert!(doctor.stdout.contains("responded with 403"), "{}", doctor.stdout);
-        let refused = program.app.cli(&["policy", "get", "api"]).await;
+        let shown = program.app.cli(&["policy", "show", "api"]).await.expect(0);
+        assert_eq!(shown.json()["channel"], "teams", "{shown:?}");
         let audit = program.app.audit().await;
-        let said = [page, doctor.stdout, doctor.stderr, refused.stdout, program.app.logs(), format!("{audit:?}")];
+        let said = [page, doctor.stdout, doctor.stderr, shown.stdout, program.app.logs(), format!("{audit:?}")];
         for text in &said {
             assert!(!text.contains("canary-"), "{text}");
         }

@@ -41,6 +41,14 @@ engines! {
         channels::set_default_chat(state, &actor, ChatPlatform::SLACK, CHANNEL).await.unwrap();
     }
 
+    async fn a_credentials_own_channel_comes_before_that_of_the_workspace(scene: &mut Scene) {
+        channels::set_default_chat(&scene.proxy.state, &scene.proxy.actor(), ChatPlatform::SLACK, "U0ADA").await.unwrap();
+        scene.proxy.policy(r#"{"channel": "slack"}"#).await;
+        assert_eq!(scene.asked(1).await.1.channel, "D0ADA");
+        scene.proxy.policy(&format!(r#"{{"channel": "slack", "slack_channel": "{CHANNEL}"}}"#)).await;
+        assert_eq!(scene.asked(2).await.1.channel, CHANNEL);
+    }
+
     async fn an_examination_posts_and_changes_nothing(scene: &mut Scene) {
         for _ in 0..2 {
             examination::tick(&scene.proxy.state).await.unwrap();

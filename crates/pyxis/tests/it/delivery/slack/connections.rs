@@ -2,6 +2,12 @@
 
 use super::*;
 
+/// Makes the database refuse decisions.
+const HOLD_SQLITE: &str =
+    "CREATE TRIGGER hold BEFORE UPDATE ON approvals BEGIN SELECT RAISE(ABORT, 'held'); END";
+const HOLD_POSTGRES: &str = "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''held''; END'; \
+     CREATE TRIGGER hold BEFORE UPDATE ON approvals FOR EACH ROW EXECUTE FUNCTION hold()";
+
 /// Waits until an envelope was acknowledged.
 async fn acknowledged(scene: &Scene, envelope: &str) {
     let taken = |slack: &Slack| {
@@ -45,6 +51,22 @@ engines! {
         scene.edited(&message, "Approved by a@example.com").await;
         assert_eq!(scene.state(txn).await, ApprovalState::Approved);
         assert_eq!(scene.slack.sockets(), 2);
+    }
+
+    async fn a_report_whose_outcome_cannot_be_recorded_is_not_acknowledged(scene: &mut Scene) {
+        scene.link(ADA).await;
+        let (txn, message) = scene.asked(1).await;
+        let is_postgres = scene.proxy.database.as_postgres().is_some();
+        scene.proxy.database.run(if is_postgres { HOLD_POSTGRES } else { HOLD_SQLITE }).await;
+        let refused = scene.slack.press(&message, "Approve", ADA);
+        scene.told(ADA, "Pyxis cannot record this right now.", 1).await;
+        assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+        scene.proxy.database.run(if is_postgres { "DROP TRIGGER hold ON approvals" } else { "DROP TRIGGER hold" }).await;
+        let taken = scene.slack.press(&message, "Approve", ADA);
+        acknowledged(scene, &taken).await;
+        assert_ne!(scene.state(txn).await, ApprovalState::Pending, "what is acknowledged is recorded");
+        let all = scene.slack.envelopes();
+        assert!(all.iter().any(|sent| sent.id == refused && sent.acknowledged.is_none()), "{all:?}");
     }
 
     async fn reports_that_cannot_be_read_are_acknowledged_and_end_nothing(scene: &mut Scene) {

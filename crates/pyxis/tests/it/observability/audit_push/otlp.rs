@@ -22,7 +22,7 @@ fn message(log: &LogRecord) -> (i64, String, serde_json::Value) {
 }
 
 /// Messages that the receiver has acknowledged or not.
-fn messages(exports: &[Received]) -> Messages {
+pub(super) fn messages(exports: &[Received]) -> Messages {
     let complete = exports.iter().filter(|export| export.complete);
     let requests = complete.map(|export| {
         assert_eq!(export.target, "/v1/logs");

@@ -1,12 +1,13 @@
 //! `gh`, the command line of GitHub, which insists on a token, against a stand-in of GitHub Enterprise Server.
 
+use std::process::Command;
+
 use pyxis_testkit::upstream::{Received, Reply};
 use serde_json::{Value, json};
 
 use super::super::Scene;
-use super::super::scene::{LOOK, SECRET};
 use crate::support::Setup;
-use crate::support::app::{Ran, run};
+use crate::support::app::Ran;
 
 /// The responses of the API that `gh api user` and `gh pr list` ask for.
 fn api(request: &Received) -> Reply {
@@ -34,21 +35,18 @@ fn graphql(body: &str) -> Reply {
     Reply::json(&json!({ "data": data }).to_string())
 }
 
-/// Shows what the command sees, then runs `gh` in the same shell.
-async fn gh(scene: &Scene, arguments: &str) -> Ran {
-    let script = format!("{LOOK}\n echo ==; gh {arguments}");
-    let mut command = scene.command(&["--others", "refuse"], &["sh", "-c", &script]);
-    command.env("GH_HOST", scene.named_host()).env("GH_ENTERPRISE_TOKEN", "px_placeholder_github_token");
-    let ran = run(command).await;
-    for hidden in [SECRET, scene.key()] {
-        assert!(!format!("{ran:?}").contains(hidden), "{ran:?}");
-    }
-    ran
+/// Runs `gh` against the upstream, with a placeholder as its token.
+async fn gh(scene: &Scene, arguments: &[&str]) -> Ran {
+    let host = scene.named_host();
+    gh_at(scene, &host, arguments).await
 }
 
-/// Output of `gh` itself.
-fn printed(ran: &Ran) -> &str {
-    ran.stdout.rsplit_once("==\n").expect("the line before it").1
+async fn gh_at(scene: &Scene, host: &str, arguments: &[&str]) -> Ran {
+    let tool = [&["gh"], arguments].concat();
+    let with_token = |command: &mut Command| {
+        command.env("GH_HOST", host).env("GH_ENTERPRISE_TOKEN", "px_placeholder_github_token");
+    };
+    scene.run_with(&["--others", "refuse"], &tool, with_token).await
 }
 
 #[tokio::test]
@@ -57,11 +55,11 @@ async fn gh_reads_through_both_apis_of_a_server_with_the_secret_attached() {
     scene.site.upstream.reply_with(api);
     let policy = json!({"auto_approve_methods": ["GET"], "auto_approve_urls": ["/api/graphql"]});
     scene.site.owner.set_policy("named", &policy).await;
-    let user = gh(&scene, "api user --jq .login").await.expect(0);
-    assert_eq!(printed(&user), "octocat\n");
-    let list = format!("pr list --repo {}/o/r", scene.named_host());
-    let list = gh(&scene, &list).await.expect(0);
-    assert!(printed(&list).starts_with("7\tMade behind the proxy\ttopic\tOPEN"), "{list:?}");
+    let user = gh(&scene, &["api", "user", "--jq", ".login"]).await.expect(0);
+    assert_eq!(user.stdout, "octocat\n");
+    let repository = format!("{}/o/r", scene.named_host());
+    let list = gh(&scene, &["pr", "list", "--repo", &repository]).await.expect(0);
+    assert!(list.stdout.starts_with("7\tMade behind the proxy\ttopic\tOPEN"), "{list:?}");
     let requests = scene.site.upstream.requests();
     scene.all_requests_had_the_secret(requests.len());
     let targets: Vec<&str> = requests.iter().map(|request| request.target.as_str()).collect();
@@ -76,18 +74,16 @@ async fn gh_prints_what_pyxis_says_when_a_person_must_approve_and_for_a_stranger
     scene.site.upstream.reply_with(api);
     let policy = json!({"auto_approve_methods": ["GET"], "auto_approve_urls": ["/api/graphql"]});
     scene.site.owner.set_policy("named", &policy).await;
-    let ran =
-        gh(&scene, "api graphql -f query='mutation { closeIssue(input: {}) { clientMutationId } }'").await;
-    let text = format!("{}{}", printed(&ran), ran.stderr);
+    let mutation = "query=mutation { closeIssue(input: {}) { clientMutationId } }";
+    let ran = gh(&scene, &["api", "graphql", "-f", mutation]).await;
+    let text = format!("{}{}", ran.stdout, ran.stderr);
     assert!(ran.code != Some(0) && text.contains("Pyxis: "), "{ran:?}");
     assert!(text.contains("approve"), "{ran:?}");
     let pending: Value =
         scene.site.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
     assert_eq!(pending["approvals"].as_array().unwrap().len(), 1);
 
-    let mut stranger = scene.command(&["--others", "refuse"], &["gh", "api", "user"]);
-    stranger.env("GH_HOST", "stranger.example").env("GH_ENTERPRISE_TOKEN", "px_placeholder_github_token");
-    let stranger = run(stranger).await;
+    let stranger = gh_at(&scene, "stranger.example", &["api", "user"]).await;
     assert_ne!(stranger.code, Some(0), "{stranger:?}");
     assert!(stranger.stderr.contains("no credential of this agent allows stranger.example"), "{stranger:?}");
     assert!(scene.site.upstream.requests().is_empty());

@@ -5,7 +5,6 @@ use std::fs;
 use serde_json::json;
 
 use super::super::Scene;
-use super::super::scene::{LOOK, SECRET};
 use super::refuses_strangers;
 use crate::support::Setup;
 
@@ -34,12 +33,9 @@ public class Fetch {
 async fn http_client_of_java_reaches_an_api_with_the_secret_attached() {
     let scene = Scene::named(Setup::new()).await;
     fs::write(scene.home().join("Fetch.java"), SOURCE).unwrap();
-    let script = format!("{LOOK}\n echo ==; java Fetch.java https://{}/things?x=1", scene.named_host());
-    let ran = scene.run(&["--others", "refuse"], &["sh", "-c", &script]).await.expect(0);
-    assert!(ran.stdout.ends_with("==\n200 ok"), "{ran:?}");
-    for hidden in [SECRET, scene.key()] {
-        assert!(!format!("{ran:?}").contains(hidden), "{ran:?}");
-    }
+    let fetch = ["java", "Fetch.java", &format!("https://{}/things?x=1", scene.named_host())];
+    let ran = scene.run(&["--others", "refuse"], &fetch).await.expect(0);
+    assert_eq!(ran.stdout, "200 ok", "{ran:?}");
     assert_eq!(scene.only_request().target, "/things?x=1");
     assert_eq!(scene.site.forwards().await[0]["detail"]["door"], "run");
     refuses_strangers(&scene, &["java", "Fetch.java", "URL"]).await;

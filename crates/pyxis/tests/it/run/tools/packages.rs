@@ -11,7 +11,7 @@ use serde_json::json;
 use super::super::Scene;
 use super::super::scene::{SECRET, search_path};
 use super::refuses_strangers;
-use crate::support::app::run;
+use crate::support::app::Ran;
 
 /// Makes a gzipped archive of a directory.
 fn archive(home: &Path, file: &str, directory: &str) -> Vec<u8> {
@@ -79,22 +79,22 @@ fn with_cargo() -> OsString {
 }
 
 /// Fetches the dependencies of a package that needs `thing` from the registry at this URL.
-fn cargo_fetch(scene: &Scene, index: &str) -> Command {
+async fn cargo_fetch(scene: &Scene, index: &str) -> Ran {
     let package = scene.home().join("package");
     fs::create_dir_all(package.join("src")).unwrap();
     fs::write(package.join("src/lib.rs"), "").unwrap();
     let manifest = "[package]\nname = \"p\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\
                     [dependencies]\nthing = { version = \"1\", registry = \"own\" }\n";
     fs::write(package.join("Cargo.toml"), manifest).unwrap();
-    let directory = package.to_str().unwrap();
-    let mut command = scene.command(&["--others", "refuse"], &["cargo", "fetch", "--quiet"]);
-    command
-        .current_dir(directory)
-        .env("PATH", with_cargo())
-        .env("CARGO_HOME", scene.home().join("cargo"))
-        .env("CARGO_NET_RETRY", "0")
-        .env("CARGO_REGISTRIES_OWN_INDEX", format!("sparse+{index}"));
-    command
+    let surroundings = |command: &mut Command| {
+        command
+            .current_dir(&package)
+            .env("PATH", with_cargo())
+            .env("CARGO_HOME", scene.home().join("cargo"))
+            .env("CARGO_NET_RETRY", "0")
+            .env("CARGO_REGISTRIES_OWN_INDEX", format!("sparse+{index}"));
+    };
+    scene.run_with(&["--others", "refuse"], &["cargo", "fetch", "--quiet"], surroundings).await
 }
 
 #[tokio::test]
@@ -118,13 +118,13 @@ async fn cargo_fetches_from_a_sparse_registry_with_the_secret_attached() {
         "/dl/thing/1.0.0" => Reply::ok(file.clone()),
         _ => Reply::new(404),
     });
-    run(cargo_fetch(&scene, &scene.url("/index/"))).await.expect(0);
+    cargo_fetch(&scene, &scene.url("/index/")).await.expect(0);
     scene.all_requests_had_the_secret(3);
     let unpacked =
         Command::new("find").arg(scene.home().join("cargo")).args(["-name", "lib.rs"]).output().unwrap();
     assert!(String::from_utf8_lossy(&unpacked.stdout).contains("/thing-1.0.0/src/lib.rs"), "{unpacked:?}");
     let _ = fs::remove_file(scene.home().join("package/Cargo.lock"));
-    let ran = run(cargo_fetch(&scene, "https://stranger.example/")).await;
+    let ran = cargo_fetch(&scene, "https://stranger.example/").await;
     assert_ne!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.contains("no credential of this agent allows stranger.example"), "{ran:?}");
 }

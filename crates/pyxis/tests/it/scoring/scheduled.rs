@@ -1,0 +1,101 @@
+//! Weights and thresholds that apply from a moment, as managers and commands schedule them.
+
+use std::time::Duration;
+
+use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_testkit::engines;
+use serde_json::{Value, json};
+
+use super::installation::{Stage, address};
+use crate::support::Setup;
+
+/// A moment some hours ahead.
+fn in_hours(hours: u64) -> String {
+    SystemClock.now().plus(Duration::from_hours(hours)).to_rfc3339()
+}
+
+/// The present moment comes after the first scheduled change, and before the others.
+fn reach_the_first_change(stage: &Stage) {
+    let now = SystemClock.now().0;
+    stage.app.sql(&format!(
+        "UPDATE scorer_changes SET effective_from = {now} \
+         WHERE effective_from = (SELECT MIN(effective_from) FROM scorer_changes WHERE applied_at IS NULL)"
+    ));
+    stage.app.sql(&format!("UPDATE scorers SET next_change_at = {now}"));
+}
+
+/// Causes of the newest change of the first address: kind and Stamp.
+async fn latest_causes(stage: &Stage) -> Value {
+    let path = format!("/v2/stamps/{}/score/{}/changes", stage.scorer(), address(1));
+    stage.api.get(&path).send().await.expect(200).json()["items"][0]["causes"].clone()
+}
+
+engines! {
+    async fn new_terms_wait_for_their_moment_and_are_withdrawn_before_it(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let (app, scorer) = (&stage.app, stage.scorer());
+        let path = format!("/admin/scorers/{scorer}");
+        let terms = json!({ "threshold": "2", "weights": { "A": "2" }, "revision": 1 });
+        stage.owner.patch(&path, &terms).send().await.expect(200);
+        stage.stamp(1, "A", "a:1").await;
+        let before = stage.score(1).await;
+        assert_eq!((&before["score"], &before["passing_score"]), (&json!("2.00000"), &json!(true)));
+
+        let change = json!({ "threshold": "3", "weights": { "A": "1.5" }, "revision": 2, "effective_from": in_hours(1) });
+        let made = stage.owner.patch(&path, &change).send().await.expect(200).json();
+        assert_eq!((&made["revision"], &made["threshold"], &made["weights"]), (&json!(2), &json!("2.00000"), &json!({ "A": "2.00000" })));
+        let waiting = &made["scheduled_changes"][0];
+        assert_eq!((&waiting["threshold"], &waiting["weights"]), (&json!("3.00000"), &json!({ "A": "1.50000" })));
+        assert_eq!((&waiting["effective_from"], &waiting["created_by"]), (&change["effective_from"], &json!("owner@localhost")));
+        let later = in_hours(2);
+        let set = ["scorer", "set-weights", &scorer, "A=5", "--from", &later];
+        let listed = app.cli_json(&set).await["scheduled_changes"].clone();
+        assert_eq!((&listed[0]["id"], &listed[1]["weights"]["A"]), (&waiting["id"], &json!("5.00000")));
+        assert_eq!((&listed[1]["effective_from"], &listed[1]["created_by"]), (&json!(later), &json!("command line")));
+        app.cli(&set).await.expect(1);
+        let third = json!({ "threshold": "9", "revision": 2, "effective_from": in_hours(3) });
+        let all = stage.owner.patch(&path, &third).send().await.expect(200).json()["scheduled_changes"].clone();
+        assert_eq!((all.as_array().unwrap().len(), &all[2]["weights"]), (3, &Value::Null));
+        assert_eq!(stage.get(&path).await["scheduled_changes"], all);
+        let shown = app.cli(&["scorer", "show", &scorer]).await.expect(0).stdout;
+        assert_eq!(shown.lines().filter(|line| line.starts_with("from ")).count(), 3, "{shown}");
+        // Nothing is in force yet.
+        assert_eq!(stage.score(1).await, before);
+
+        let withdraw = |change: &Value| format!("{path}/changes/{}", change["id"].as_str().unwrap());
+        let stranger = stage.stranger().await.client;
+        stranger.delete(&withdraw(&all[1])).send().await.problem(404, "not_found");
+        app.anonymous().delete(&withdraw(&all[1])).send().await.problem(401, "unauthenticated");
+        stage.owner.delete(&withdraw(&all[1])).send().await.expect(204);
+        stage.owner.delete(&withdraw(&all[1])).send().await.problem(404, "not_found");
+        let third = all[2]["id"].as_str().unwrap();
+        app.cli(&["scorer", "withdraw-change", &scorer, third]).await.expect(0);
+        app.cli(&["scorer", "withdraw-change", &scorer, third]).await.expect(1);
+        assert_eq!(stage.get(&path).await["scheduled_changes"], json!([all[0]]));
+
+        reach_the_first_change(&stage);
+        let after = stage.score(1).await;
+        assert_eq!((&after["score"], &after["threshold"], &after["passing_score"]), (&json!("1.50000"), &json!("3.00000"), &json!(false)));
+        let causes = latest_causes(&stage).await;
+        assert_eq!((&causes[0]["cause"], &causes[0]["stamp"]), (&json!("weight_changed"), &json!("A")));
+        assert_eq!(causes[1]["cause"], "threshold_changed");
+        let current = stage.get(&path).await;
+        assert_eq!((&current["revision"], &current["scheduled_changes"]), (&json!(3), &json!([])));
+        stage.owner.delete(&withdraw(&all[0])).send().await.problem(404, "not_found");
+        let kinds: Vec<_> = stage.audited("scorer.change").await.into_iter().map(|(kind, _)| kind).collect();
+        let (scheduled, withdrawn) = ("scorer.change_scheduled", "scorer.change_withdrawn");
+        assert_eq!(kinds, [scheduled, scheduled, scheduled, withdrawn, withdrawn]);
+
+        for from in ["2020-01-01T00:00:00Z", "soon", "2999-01-01T00:00:00Z"] {
+            let change = json!({ "threshold": "4", "revision": 3, "effective_from": from });
+            let problem = stage.owner.patch(&path, &change).send().await.problem(422, "invalid_field");
+            assert_eq!(problem["field"], "effective_from", "{from}");
+        }
+        let alone = json!({ "effective_from": in_hours(1) });
+        stage.owner.patch(&path, &alone).send().await.problem(422, "invalid_field");
+        let old = json!({ "threshold": "4", "revision": 1, "effective_from": in_hours(1) });
+        stage.owner.patch(&path, &old).send().await.problem(409, "changed");
+        app.cli(&["scorer", "set-weights", &scorer, "A=6", "--from", "2020-01-01T00:00:00Z"]).await.expect(1);
+        app.cli(&["scorer", "set-weights", &scorer, "A=6", "--from", "soon"]).await.expect(2);
+    }
+}
