@@ -76,7 +76,7 @@ test("a task whose credential requires a passkey is approved by the ceremony, as
     await registerPasskey(page, "Laptop");
     const task = await propose("Refund the May orders");
     await page.goto(`/app/tasks/${task.task_id}`);
-    await check(page, "task that needs a passkey");
+    await assertFine(page, "task that needs a passkey");
     await page.getByLabel("Keep action 2").uncheck();
     await page.getByLabel("Maximum requests for action 1").fill("3");
     await authenticator.verify(false);
@@ -89,7 +89,7 @@ test("a task whose credential requires a passkey is approved by the ceremony, as
     await page.getByText("0 of 3").first().waitFor();
     assert.equal((await world.agent.forward("POST", "/refunds/5", { body: `{"note":"hello"}` })).status, 200);
     await page.getByText("1 of 3").first().waitFor();
-    await check(page, "running task with a passkey");
+    await assertFine(page, "running task with a passkey");
   });
   await policy({});
 });
