@@ -47,7 +47,7 @@ fn request_count() -> usize {
 const AT_ONCE: usize = 12;
 /// Of each hundred calls of a platform, those that meet a fault.
 const TROUBLE: u64 = 15;
-/// How fast the clock of the proxy runs: each beat is this many seconds.
+/// Seconds that the clock of the proxy moves with each beat.
 const BEAT: Duration = Duration::from_millis(40);
 const SECONDS: Duration = Duration::from_secs(2);
 /// Beats for which a person waits for a message, or for the outcome of a click before clicking again.
@@ -210,8 +210,8 @@ impl World {
         let (one, two) =
             (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api));
         let (one, two) = tokio::join!(
-            decide(&proxy.state, &one, asked.txn, verdict()),
-            decide(&proxy.state, &two, asked.txn, verdict())
+            Box::pin(decide(&proxy.state, &one, asked.txn, verdict())),
+            Box::pin(decide(&proxy.state, &two, asked.txn, verdict()))
         );
         let outcomes = [one, two];
         for outcome in &outcomes {

@@ -27,7 +27,7 @@ impl<'s> Holder<'s> {
         let signature = key.sign_recoverable(&personal_message(message.as_bytes())).unwrap();
         let signed = json!({ "message": message, "signature": format!("0x{}", hex::encode(&signature)) });
         let session = holder.ask("session", &signed).await.expect(200).json();
-        holder.token = session["token"].as_str().unwrap().to_owned();
+        session["token"].as_str().unwrap().clone_into(&mut holder.token);
         holder
     }
 

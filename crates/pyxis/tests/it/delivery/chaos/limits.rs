@@ -4,8 +4,11 @@ use pyxis_testkit::faults::Fault;
 
 use super::*;
 
-/// What the platforms ask for.
+/// Pause that the platforms ask for.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// The last second of that pause.
+const LAST: Duration = Duration::from_secs(1);
 
 /// Lets the next message meet the limit.
 async fn meet_limit(proxy: &Proxy, peer: &dyn Peer) -> usize {
@@ -16,12 +19,12 @@ async fn meet_limit(proxy: &Proxy, peer: &dyn Peer) -> usize {
 
 /// Nothing is sent before the end of the limit.
 async fn keep_limit(proxy: &Proxy, peer: &dyn Peer, calls: usize) {
-    for wait in [Duration::ZERO, LIMIT - Duration::from_secs(1)] {
+    for wait in [Duration::ZERO, LIMIT.saturating_sub(LAST)] {
         proxy.advance(wait);
         channels::deliver_due(&proxy.state).await.unwrap();
         assert_eq!(peer.faults().calls(), calls, "{:?} is called after {wait:?}", peer.platform());
     }
-    proxy.advance(Duration::from_secs(1));
+    proxy.advance(LAST);
     channels::deliver_due(&proxy.state).await.unwrap();
 }
 
