@@ -121,7 +121,10 @@ async fn wake_waiters(state: State, mut stop: Stop) {
                 state.waiters.wake(txn);
                 state.work.wake_notifiers();
             }
-            Ok(StoreEvent::Task { task, .. }) => state.waiters.wake(task),
+            Ok(StoreEvent::Task { task, .. }) => {
+                state.waiters.wake(task);
+                state.work.wake_notifiers();
+            }
             // A use decides nothing.
             Ok(StoreEvent::Configuration | StoreEvent::TaskUse { .. }) => {}
             Ok(StoreEvent::Unknown) | Err(broadcast::error::RecvError::Lagged(_)) => {
@@ -213,8 +216,10 @@ async fn expire_on_time(state: State, mut stop: Stop) {
 
 /// Expires due requests and proposed tasks. Returns the time of the next expiry.
 pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
-    expire::expire_due(state).await?;
-    let next_task = expire_task::expire_due(state).await?;
+    // A failure of one does not hold up the other.
+    let (requests, tasks) = (expire::expire_due(state).await, expire_task::expire_due(state).await);
+    requests?;
+    let next_task = tasks?;
     let next_request = approvals::next_expiry(&state.store).await?;
     Ok([next_task, next_request].into_iter().flatten().min())
 }

@@ -8,14 +8,14 @@ use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use pyxis_gateway as gateway;
 use pyxis_gateway::agent_tools::message;
-use pyxis_gateway::approvals::announced::InquiryRecord;
+use pyxis_gateway::approvals::announced::AnnouncementRecord;
 use pyxis_gateway::approvals::edited::EditedRecord;
 use pyxis_gateway::entry_points::AgentIdentity;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, to_value};
 
-use crate::inquiry::Inquiry;
+use crate::announcements::Announcements;
 use crate::long_responses::{LongResponses, MAX_INLINE, Rest};
 use crate::proxied;
 
@@ -48,7 +48,7 @@ pub(crate) struct PendingApproval {
     pub(crate) expires_at: String,
     /// Rooms and people that were asked.
     #[serde(flatten)]
-    pub(crate) inquiry: Inquiry,
+    pub(crate) announcements: Announcements,
 }
 
 impl PendingApproval {
@@ -98,10 +98,10 @@ pub(crate) async fn of_forward(
     is_tool: bool,
 ) -> ProxyResponse {
     let edited = response.extensions().get::<EditedRecord>().and_then(|edited| to_value(edited).ok());
-    let asked = response.extensions().get::<InquiryRecord>().and_then(|asked| to_value(asked).ok());
+    let asked = response.extensions().get::<AnnouncementRecord>().and_then(|asked| to_value(asked).ok());
     let mut answer = read_forward(response, long, agent, is_tool).await;
     if let (ProxyResponse::Pending(waiting), Some(asked)) = (&mut answer, &asked) {
-        waiting.inquiry = Inquiry::read(asked);
+        waiting.announcements = Announcements::read(asked);
     }
     with_edit(answer, edited)
 }

@@ -5,11 +5,11 @@
 //! sessions, and the revisions before it) is that of the official Rust SDK.
 
 mod agent_requests;
+mod announcements;
 mod answer;
 mod arguments;
 mod caller;
 mod direct;
-mod inquiry;
 mod long_responses;
 mod pending;
 mod proposed_task;

@@ -107,7 +107,7 @@ fn input_request(gateway: &gateway::State, waiting: &PendingApproval) -> InputRe
         meta: None,
         message: format!(
             "This request needs a person's approval. Open the page to decide.{}",
-            waiting.inquiry.in_words()
+            waiting.announcements.in_words()
         ),
         url: waiting.page(gateway),
         elicitation_id: waiting.txn_id.clone(),
@@ -117,14 +117,14 @@ fn input_request(gateway: &gateway::State, waiting: &PendingApproval) -> InputRe
 /// The answer for clients without further abilities.
 pub(crate) fn text(gateway: &gateway::State, waiting: &PendingApproval) -> CallToolResult {
     let page = waiting.page(gateway);
-    let PendingApproval { txn_id, status, expires_at, inquiry, .. } = waiting;
+    let PendingApproval { txn_id, status, expires_at, announcements, .. } = waiting;
     let said = if status == "approved" {
         format!("Approved and being sent. Call `wait` with txn_id {txn_id} for the response.")
     } else {
         format!(
             "A person must approve this request. Show your user this page: {page}\nThen call `wait` with txn_id \
              {txn_id}. Do not send the request in another way. It expires at {expires_at}.{}",
-            inquiry.in_words()
+            announcements.in_words()
         )
     };
     // Also in the data: some programs show a model nothing else.
@@ -132,7 +132,7 @@ pub(crate) fn text(gateway: &gateway::State, waiting: &PendingApproval) -> CallT
         "outcome": "pending", "status": status, "txn_id": txn_id, "approval_url": page, "expires_at": expires_at,
         "next": said,
     });
-    inquiry.add_to(&mut data);
+    announcements.add_to(&mut data);
     let mut result = CallToolResult::success(vec![ContentBlock::text(said)]);
     result.structured_content = Some(data);
     result

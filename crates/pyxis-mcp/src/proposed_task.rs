@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use crate::inquiry::Inquiry;
+use crate::announcements::Announcements;
 
 /// Result with the state of a proposed task, and what to do next.
 pub(crate) fn result(mut task: Value) -> CallToolResult {
@@ -28,7 +28,7 @@ fn text(task: &Value) -> String {
             member("page"),
             member("task_id"),
             member("expires_at"),
-            Inquiry::read(task).in_words(),
+            Announcements::read(task).in_words(),
         ),
         "approved" => format!(
             "Approved until {}. These requests need no further approval:{}",

@@ -18,7 +18,11 @@ pub(crate) fn from_pending(gateway: &gateway::State, waiting: &PendingApproval) 
         "Approved and being sent.".to_owned()
     } else {
         // The address ends at a blank, never at a full stop.
-        format!("A person must approve this request: {}{}", waiting.page(gateway), waiting.inquiry.in_words())
+        format!(
+            "A person must approve this request: {}{}",
+            waiting.page(gateway),
+            waiting.announcements.in_words()
+        )
     };
     Task::new(&waiting.txn_id, TaskStatus::Working, created, now)
         .with_status_message(said)

@@ -302,7 +302,8 @@ pub async fn postpone(
     Ok(count)
 }
 
-/// Creation time of the message that is `steps` messages older than this one in its chat.
+/// Creation time of the message that is `steps` messages older than this one in its chat. One that is held until later
+/// does not count.
 pub async fn created_before(
     store: &Store,
     message: &ChatMessageRow,
@@ -310,9 +311,9 @@ pub async fn created_before(
 ) -> Result<Option<UnixMillis>, StoreError> {
     let query =
         sql("SELECT id, created_at FROM chat_messages WHERE platform = $1 AND chat = $2 AND id < $3 \
-         AND workspace_id = $4 ORDER BY id DESC LIMIT $5");
+         AND workspace_id = $4 AND created_at <= $5 ORDER BY id DESC LIMIT $6");
     let query = query.bind(message.platform).bind(&message.chat).bind(message.id).bind(message.workspace_id);
-    let query = query.bind(i64::from(steps.max(1)));
+    let query = query.bind(message.created_at).bind(i64::from(steps.max(1)));
     let mut earlier: Vec<(ChatMessageId, UnixMillis)> = all_kinds(store, &query).await?;
     earlier.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
     let nth = usize::try_from(steps.saturating_sub(1)).unwrap_or(usize::MAX);
@@ -353,18 +354,20 @@ pub async fn list_announced(
     Ok(rows)
 }
 
-/// Messages of the same workspace and chat about pending subjects that are not posted and not given up, oldest first.
+/// Messages of the same workspace and chat about pending subjects that are not posted, not given up and not held until
+/// later, oldest first.
 pub async fn list_unposted(
     store: &Store,
     message: &ChatMessageRow,
+    now: UnixMillis,
 ) -> Result<Vec<ChatMessageRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",
         chat_message_columns!(),
         " FROM chat_messages WHERE platform = $1 AND chat = $2 AND workspace_id = $3 AND message_ref IS NULL \
-         AND next_at IS NOT NULL AND wanted = 'pending' ORDER BY id"
+         AND next_at IS NOT NULL AND wanted = 'pending' AND created_at <= $4 ORDER BY id"
     ));
-    let query = query.bind(message.platform).bind(&message.chat).bind(message.workspace_id);
+    let query = query.bind(message.platform).bind(&message.chat).bind(message.workspace_id).bind(now);
     let mut rows: Vec<ChatMessageRow> = all_kinds(store, &query).await?;
     rows.sort_by_key(|row| row.id);
     Ok(rows)
@@ -383,20 +386,21 @@ async fn all_kinds<T: FromRow + Send + 'static>(
 }
 
 /// Records that the unposted messages of a chat after `first`, up to `last`, were announced together as `message_ref`.
-/// Returns their number.
+/// Those that are held until later were not. Returns the number.
 pub async fn record_digest(
     store: &Store,
     first: &ChatMessageRow,
     last: ChatMessageId,
     message_ref: &str,
+    now: UnixMillis,
 ) -> Result<u64, StoreError> {
     let query =
         sql("UPDATE chat_messages SET shown = 'pending', message_ref = $1, attempts = 0, error = NULL, \
          next_at = NULL WHERE platform = $2 AND chat = $3 AND workspace_id = $4 AND id > $5 AND id <= $6 \
-         AND message_ref IS NULL AND next_at IS NOT NULL AND wanted = 'pending'");
+         AND message_ref IS NULL AND next_at IS NOT NULL AND wanted = 'pending' AND created_at <= $7");
     let query = query.bind(message_ref).bind(first.platform).bind(&first.chat).bind(first.workspace_id);
     let mut tx = store.begin().await?;
-    let count = execute_on_all(&mut tx, &query.bind(first.id).bind(last)).await?;
+    let count = execute_on_all(&mut tx, &query.bind(first.id).bind(last).bind(now)).await?;
     tx.commit().await?;
     Ok(count)
 }

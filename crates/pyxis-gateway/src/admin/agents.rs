@@ -194,7 +194,6 @@ pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch
     ends.record(&mut change).await?;
     change.commit(event, json!({ "agent": before.row.name, "id": id })).await?;
     ends.count();
-    state.work.wake_notifiers();
     get(&state.store, actor.workspace, id).await
 }
 
@@ -247,7 +246,6 @@ pub async fn remove(state: &State, actor: &Actor, id: AgentId) -> Result<()> {
     ends.record(&mut change).await?;
     change.commit(AuditEvent::AgentRemoved, json!({ "agent": agent.row.name, "id": id })).await?;
     ends.count();
-    state.work.wake_notifiers();
     Ok(())
 }
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
-use super::announced::{AnonymousAnnouncement, InquiryRecord};
+use super::announced::{AnnouncementRecord, AnonymousAnnouncement};
 use super::decide::is_settled;
 use super::edited::{EditedRecord, PX_EDITED, YES};
 use super::expire;
@@ -192,11 +192,15 @@ pub(crate) async fn respond_to_duplicate(
     respond_pending(state, agent, row, wait).await
 }
 
-/// The same for an entry point in this process, which also tells where a person was asked.
+/// The agent's response for an entry point in this process, with a record of the announcements while the request is
+/// pending.
 pub(super) async fn answer_entry_point(state: &State, row: ApprovalRow) -> Result<Response> {
     let is_pending = row.state == ApprovalState::Pending;
-    let asked =
-        if is_pending { Some(InquiryRecord::load(&state.store, &row, state.now()).await?) } else { None };
+    let asked = if is_pending {
+        Some(AnnouncementRecord::load(&state.store, &row, state.now()).await?)
+    } else {
+        None
+    };
     let mut response = answer(state, row).await?;
     if let Some(asked) = asked {
         response.extensions_mut().insert(asked);
@@ -231,6 +235,11 @@ async fn plain_answer(state: &State, row: ApprovalRow) -> Result<Response> {
     }
 }
 
+/// The reason that a response is missing where none is stored, as for a request that a dead node left unfinished.
+fn lost_answer(code: &str) -> Option<LostAnswer> {
+    (code == "outcome_unknown").then_some(LostAnswer::NotStored)
+}
+
 /// The stored upstream response in its original form.
 async fn upstream(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result<Response> {
     if let Some(code) = &row.error {
@@ -239,10 +248,12 @@ async fn upstream(store: &Store, keyring: &Keyring, row: &ApprovalRow) -> Result
         if let Some(error) = failure.into_error() {
             return Err(error);
         }
+        if let Some(lost) = lost_answer(code) {
+            return Err(Error::OutcomeUnknown(lost));
+        }
         return Err(match code.as_str() {
             "upstream_timeout" => Error::UpstreamTimeout,
             "no_longer_allowed" => Error::NoLongerAllowed("see the transaction"),
-            "outcome_unknown" => Error::OutcomeUnknown(LostAnswer::NotStored),
             _ => Error::Upstream("the approved request could not be completed".into()),
         });
     }
@@ -486,10 +497,7 @@ async fn outcome(
         }
         (None, _) => (None, ForwardFailure::default()),
     };
-    let (asked, next_step_at) = InquiryRecord::load(store, row, now).await?.into_parts();
-    // What a node that died left unfinished has no stored detail.
-    let is_lost = row.error.as_deref() == Some("outcome_unknown");
-    let lost = is_lost.then(|| LostAnswer::NotStored.detail().to_owned());
+    let (asked, next_step_at) = AnnouncementRecord::load(store, row, now).await?.into_parts();
     Ok(TransactionStatus {
         txn_id: row.txn_id.to_string(),
         status: row.state,
@@ -500,7 +508,7 @@ async fn outcome(
         upstream_status: row.upstream_status,
         response,
         error: row.error.clone(),
-        detail: failure.detail.or(lost),
+        detail: failure.detail.or_else(|| Some(lost_answer(row.error.as_deref()?)?.detail().to_owned())),
         url: failure.url,
         edited: EditedRecord::load(store, keyring, row).await?,
         asked,

@@ -36,13 +36,13 @@ pub struct AnonymousAnnouncement {
 
 /// Rooms and people that were asked about a pending request, and the time of the next step, for its agent.
 #[derive(Clone, Debug, Serialize)]
-pub struct InquiryRecord {
+pub struct AnnouncementRecord {
     asked: Vec<AnonymousAnnouncement>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_step_at: Option<String>,
 }
 
-impl InquiryRecord {
+impl AnnouncementRecord {
     pub(super) async fn load(store: &Store, row: &ApprovalRow, now: UnixMillis) -> Result<Self> {
         Ok(Self {
             asked: load_anonymous(store, row.workspace_id, row.txn_id.into(), now).await?,

@@ -129,7 +129,7 @@ pub(super) async fn must_be_read_at(state: &State, message: &ChatMessageRow) -> 
     Ok(unread.map(|shown| shown.link.url))
 }
 
-/// What a message is about; `None` when it is gone.
+/// The request; `None` if it was deleted.
 async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Option<ApprovalView>> {
     match view::load_view(state, workspace, txn).await {
         Err(crate::Error::NotFound(_)) => Ok(None),

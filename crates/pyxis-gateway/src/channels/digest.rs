@@ -53,7 +53,7 @@ pub(super) async fn next_step(
     if now < due {
         return Ok(DigestStep::Wait(due));
     }
-    let waiting = chat_messages::list_unposted(&state.store, message).await?;
+    let waiting = chat_messages::list_unposted(&state.store, message, now).await?;
     Ok(match waiting.iter().position(|row| row.id == message.id) {
         Some(0) if waiting.len() == 1 => DigestStep::Single,
         Some(0) => DigestStep::Digest(waiting),

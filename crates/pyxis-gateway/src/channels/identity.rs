@@ -52,8 +52,8 @@ pub(super) struct Account<'a> {
     pub(super) label: &'a str,
 }
 
-/// Takes the word of an account about the transaction of a message. A task is not decided here. Only `Err` means that nothing is
-/// known to have happened and that the word should be taken again.
+/// Records an account's decision about the request of a message. A task is decided on its page. `Err` means that nothing
+/// is known to have happened, and that the platform should deliver again.
 pub(super) async fn act(
     state: &State,
     message: &ChatMessageRow,

@@ -50,14 +50,15 @@ pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| Error::InvalidJson(error.to_string()))
 }
 
-/// Records the id of the message that a person acts on, if the answer to its post was lost. It then shows the outcome.
-pub(super) async fn remember_posted(
-    state: &State,
-    message: &ChatMessageRow,
-    message_ref: Option<String>,
-) -> Result<()> {
-    let Some(message_ref) = message_ref.filter(|_| message.message_ref.is_none()) else { return Ok(()) };
-    Ok(chat_messages::record_posted(&state.store, message.id, &message_ref, state.now()).await?)
+/// Records the id of the message that a person acts on, if the answer to its post was lost. It then shows the outcome. A
+/// failure holds up no decision.
+pub(super) async fn remember_posted(state: &State, message: &ChatMessageRow, message_ref: Option<String>) {
+    let Some(message_ref) = message_ref.filter(|_| message.message_ref.is_none()) else { return };
+    if let Err(error) =
+        chat_messages::record_posted(&state.store, message.id, &message_ref, state.now()).await
+    {
+        tracing::warn!(message = %message.id, %error, "cannot record the id of a message");
+    }
 }
 
 /// Work that a request started. It continues if the platform stops waiting.

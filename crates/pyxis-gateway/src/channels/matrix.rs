@@ -228,11 +228,12 @@ fn replacement(event: &str, shown: &str, content: Value) -> Value {
 
 /// What the bot offers.
 fn reactions(card: &MessageContent) -> Vec<&'static str> {
-    if !card.has_buttons() {
+    if !card.is_pending() {
         return Vec::new();
     }
     match (card.place, card.grantable) {
-        (DecideIn::Page | DecideIn::Ceremony | DecideIn::TaskPage, _) => vec![NO],
+        (DecideIn::TaskPage, _) => Vec::new(),
+        (DecideIn::Page | DecideIn::Ceremony, _) => vec![NO],
         (DecideIn::Chat, true) => vec![YES, NO, WHILE],
         (DecideIn::Chat, false) => vec![YES, NO],
     }

@@ -27,9 +27,9 @@ pub(crate) struct MessageContent {
     pub(crate) state: MessageState,
     /// End of the time to decide.
     pub(crate) expires_at: UnixMillis,
-    /// What its buttons carry.
+    /// Value of its buttons, from which a press finds the message.
     pub(crate) nonce: String,
-    /// Where a person approves.
+    /// Place of the approval.
     pub(crate) place: DecideIn,
     /// True if the message shows the whole request.
     pub(super) whole: bool,
@@ -41,7 +41,7 @@ pub(crate) struct MessageContent {
     pub(crate) link: LinkCard,
 }
 
-/// Where a person approves.
+/// Place of the approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DecideIn {
     /// In the chat, by a button or a reaction.
@@ -50,7 +50,7 @@ pub(crate) enum DecideIn {
     Page,
     /// There, in a passkey ceremony. The chat can only deny.
     Ceremony,
-    /// On the page of a task, where it is also denied: the message has no buttons.
+    /// On the page of a task, where it is also denied. The chat offers only the link.
     TaskPage,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct MessageBrand {
     pub(super) name: String,
     /// The color of the first line, where a platform has colors.
     accent: Option<Accent>,
-    /// Where the platform itself can fetch the logo, if there is one and it can.
+    /// Public URL of the logo, if any.
     logo: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl MessageBrand {
     }
 }
 
-/// What the cards of one round have in common, looked up once for each workspace.
+/// Data that the messages of one round share, looked up once for each workspace.
 #[derive(Default)]
 pub(crate) struct Common {
     recent: Mutex<HashMap<WorkspaceId, Arc<RecentRequests>>>,
@@ -138,19 +138,19 @@ impl MessageContent {
         self.brand.accent
     }
 
-    /// Where the platform itself can fetch the logo, if there is one and it can.
+    /// Public URL of the logo, if any.
     pub(crate) fn logo(&self) -> Option<&str> {
         self.brand.logo.as_deref()
     }
 
-    /// Where a person decides with all before their eyes.
+    /// Page with the full request or task.
     pub(crate) fn url(&self) -> &str {
         &self.link.url
     }
 
-    /// True while people can decide in the chat or, where that is not enough, deny there.
-    pub(crate) fn has_buttons(&self) -> bool {
-        self.state == MessageState::Pending && self.place != DecideIn::TaskPage
+    /// True while the message offers something to do.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.state == MessageState::Pending
     }
 
     /// Differs whenever the message says something else.

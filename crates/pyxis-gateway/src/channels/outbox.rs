@@ -216,10 +216,11 @@ async fn post(
         }
         DigestStep::Digest(waiting) => waiting,
     };
-    let posted = post_digest(state, bot, &waiting, &card.link.brand).await?;
+    let now = state.now();
+    let posted = post_digest(state, bot, message, &waiting, &card.link.brand).await?;
     let posted = posted.map(|id| digest::reference(&id));
     if let (Ok(reference), Some(last)) = (&posted, waiting.last()) {
-        chat_messages::record_digest(&state.store, message, last.id, reference).await?;
+        chat_messages::record_digest(&state.store, message, last.id, reference, now).await?;
     }
     Ok(Some(posted))
 }
@@ -229,10 +230,10 @@ async fn post(
 async fn post_digest(
     state: &State,
     bot: &dyn ChatBot,
+    first: &ChatMessageRow,
     waiting: &[ChatMessageRow],
     brand: &str,
 ) -> Result<Delivery<String>> {
-    let Some(first) = waiting.first() else { return Err(crate::error::Error::not_found("message")) };
     let joined = digest::list_joined(state, first).await?;
     if let Some(earlier) = joined.first().and_then(|row| digest::id(row.message_ref.as_deref()?)) {
         let together = [&joined[..], waiting].concat();

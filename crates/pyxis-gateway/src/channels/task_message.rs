@@ -40,9 +40,10 @@ pub(super) async fn load(
     let brand = MessageBrand::load(state, message.workspace_id).await?;
     // As stored. The end of the time to decide is stored, too, and updates this message.
     let (row, shown) = (&seen.row, MessageState::from(seen.row.state));
-    let (hosts, place) = (hosts(&seen.actions), DecideIn::TaskPage);
+    let ((hosts, count), place) = (hosts(&seen.actions), DecideIn::TaskPage);
+    let actions = format!("{}: {}", seen.actions.len(), hosts.join("; "));
     let status = status(row, &seen.actions);
-    let card = link_card(row, &brand.name, &seen.actions, (status, page(&state.config, task)));
+    let card = link_card(row, &brand.name, actions, (status, page(&state.config, task)));
     let compose = |hosts: &[String]| {
         let hosts = hosts.iter().map(|host| format!("{MARK}{host}"));
         let link = (shown == MessageState::Pending).then(|| format!("{}: {}", place.way(), card.url));
@@ -57,7 +58,7 @@ pub(super) async fn load(
     };
     let mut lines = compose(&hosts);
     if !fits_in(&lines, message.platform.spec().message_max) {
-        lines = compose(&[format!("{} hosts not shown here", hosts.len())]);
+        lines = compose(&[format!("{count} hosts not shown here")]);
     }
     Ok(Some(MessageContent {
         subject: message.subject,
@@ -78,21 +79,12 @@ pub(super) fn page(config: &Config, task: TaskId) -> String {
     format!("{}/app/tasks/{task}", config.base_url)
 }
 
-fn link_card(
-    row: &TaskRow,
-    brand: &str,
-    actions: &[TaskActionRow],
-    (status, url): (Vec<String>, String),
-) -> LinkCard {
+fn link_card(row: &TaskRow, brand: &str, actions: String, (status, url): (Vec<String>, String)) -> LinkCard {
     let (agent, brand) = (one_line(&row.agent_name), one_line(brand));
     LinkCard {
         title: format!("{brand} · {}", headline(row.state)),
         text: format!("{agent} proposes a task"),
-        facts: vec![
-            ("Agent", agent),
-            ("Actions", format!("{}: {}", actions.len(), hosts(actions).join("; "))),
-            ("Purpose", one_line(&row.purpose)),
-        ],
+        facts: vec![("Agent", agent), ("Actions", actions), ("Purpose", one_line(&row.purpose))],
         brand,
         status,
         link: DecideIn::TaskPage.label(),
@@ -100,8 +92,8 @@ fn link_card(
     }
 }
 
-/// Hosts of the proposed actions, each with its methods.
-fn hosts(actions: &[TaskActionRow]) -> Vec<String> {
+/// Lines with the hosts of the proposed actions, each with its methods, and the number of hosts.
+fn hosts(actions: &[TaskActionRow]) -> (Vec<String>, usize) {
     let mut methods: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for action in actions {
         let host: String = one_line(&shown_host(action)).chars().take(HOST).collect();
@@ -116,7 +108,7 @@ fn hosts(actions: &[TaskActionRow]) -> Vec<String> {
     if count > HOSTS {
         lines.push(format!("and {} more hosts", count - HOSTS));
     }
-    lines
+    (lines, count)
 }
 
 /// End of the proposal and of the task, or what became of them.
@@ -141,7 +133,10 @@ fn status(row: &TaskRow, actions: &[TaskActionRow]) -> Vec<String> {
             ]
         }
         TaskState::Denied => std::iter::once(decided("Denied")).chain(reason()).collect(),
-        TaskState::Withdrawn => vec!["The agent withdrew the proposal.".to_owned()],
+        TaskState::Withdrawn => match row.reason.as_deref() {
+            Some(why) => vec![format!("Withdrawn: {}", one_line(why))],
+            None => vec!["The agent withdrew the proposal.".to_owned()],
+        },
         TaskState::Expired => vec!["No one decided in time.".to_owned()],
         TaskState::Stopped => {
             let at = time_of_day(row.ended_at.unwrap_or(row.expires_at));

@@ -187,21 +187,23 @@ fn preview(logo: Option<&str>) -> Value {
 
 /// Buttons carry the message's nonce, never the transaction.
 fn keyboard(card: &MessageContent) -> Vec<Vec<Value>> {
-    if !card.has_buttons() {
+    if !card.is_pending() {
         return Vec::new();
     }
     let button = |text: &str, action: &str| json!({ "text": text, "callback_data": format!("{action}:{}", card.nonce) });
     let deny = button("Deny", "d");
     let elsewhere = match card.place {
         DecideIn::Chat => None,
-        DecideIn::Page | DecideIn::TaskPage => Some("Read and approve"),
-        DecideIn::Ceremony => Some("Approve with passkey"),
+        DecideIn::Page => Some(("Read and approve", Some(deny.clone()))),
+        DecideIn::Ceremony => Some(("Approve with passkey", Some(deny.clone()))),
+        DecideIn::TaskPage => Some(("Read and decide", None)),
     };
-    if let Some(text) = elsewhere {
+    if let Some((text, deny)) = elsewhere {
         // Telegram takes no links to this machine in buttons; the text has it in any case.
         let open = card.url().starts_with("https://");
         let link = open.then(|| json!({ "text": text, "url": card.url() }));
-        return vec![link.into_iter().chain([deny]).collect()];
+        let row: Vec<Value> = link.into_iter().chain(deny).collect();
+        return if row.is_empty() { Vec::new() } else { vec![row] };
     }
     let mut rows = vec![vec![button("Approve", "a"), deny]];
     if card.grantable {

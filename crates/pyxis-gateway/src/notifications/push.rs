@@ -160,7 +160,13 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     }
     let place = BurstPlace::take(state, workspace, browser.id).await?;
     let told = Notification::new(&subject, place.digest);
-    let request = request(state, &subject, &told, &browser).await?;
+    let request = match request(state, &subject, &told, &browser).await {
+        Ok(request) => request,
+        Err(error) => {
+            place.give_back(state, workspace, browser.id).await?;
+            return Err(error);
+        }
+    };
     let outcome = match timeout(CALL, send(&state.net, request)).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {

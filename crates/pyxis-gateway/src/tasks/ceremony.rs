@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::identity::ceremony::{self, CeremonyResponse, Challenge};
 use crate::runtime::state::State;
 
-/// Creates a challenge for approving a task as trimmed. The person's eligibility is checked again at the approval.
+/// Creates a challenge for approving a task as trimmed. The person's eligibility is checked only at the approval.
 ///
 /// # Errors
 /// `NotFound`. `Conflict` for a task that is no longer pending, or a person without a passkey. `InvalidField` for

@@ -103,7 +103,6 @@ pub(super) async fn approve_with(
         detail["passkey"] = json!({ "id": key.id, "name": key.name, "assertion": evidence });
     }
     change.commit(AuditEvent::TaskApproved, detail).await?;
-    state.work.wake_notifiers();
     count_and_reload(state, actor, id, "approved").await
 }
 
@@ -147,7 +146,6 @@ pub async fn deny(
         "reason": reason,
     });
     change.commit(AuditEvent::TaskDenied, detail).await?;
-    state.work.wake_notifiers();
     count_and_reload(state, actor, id, "denied").await
 }
 
@@ -177,7 +175,6 @@ pub async fn stop(
         "reason": STOPPED,
     });
     change.commit(AuditEvent::TaskStopped, detail).await?;
-    state.work.wake_notifiers();
     count_and_reload(state, actor, id, "stopped").await
 }
 
@@ -189,7 +186,6 @@ pub(super) async fn withdraw(state: &State, actor: &Actor, task: &TaskView) -> R
         TaskDecision { state: TaskState::Withdrawn, by: None, reason: None, expires_at: None, passkey: None };
     store(state, &mut change.tx, actor, id, decision, now).await?;
     change.commit(AuditEvent::TaskWithdrawn, json!({ "task_id": id })).await?;
-    state.work.wake_notifiers();
     count_and_reload(state, actor, id, "withdrawn").await
 }
 

@@ -26,6 +26,5 @@ pub(crate) async fn expire_due(state: &State) -> Result<Option<UnixMillis>> {
                 metrics::counter!(metric::TASKS.name, "outcome" => "expired").increment(1);
             }
         }
-        state.work.wake_notifiers();
     }
 }

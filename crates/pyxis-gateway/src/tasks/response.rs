@@ -19,10 +19,9 @@ pyxis_http::value_schemas! {
     pub(crate) TaskStateName = text_enum(TaskState::ALL.iter().map(|state| state.as_str()));
 }
 
-/// A task as the agent that proposed it sees it. It says nothing about who decided.
+/// State and actions of a task.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AgentTask)]
-pub(super) struct AgentTaskResponse {
+struct TaskFields {
     #[schema(value_type = Id)]
     task_id: String,
     #[schema(value_type = TaskStateName)]
@@ -47,10 +46,16 @@ pub(super) struct AgentTaskResponse {
     /// Time of an early end.
     #[schema(value_type = Option<Time>, required)]
     ended_at: Option<String>,
-    /// Rooms and people that were asked, oldest first, without saying which. Only for the agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    asked: Option<Vec<AnonymousAnnouncement>>,
+}
+
+/// A task as the agent that proposed it sees it. It says nothing about who decided.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AgentTask)]
+pub(super) struct AgentTaskResponse {
+    #[serde(flatten)]
+    task: TaskFields,
+    /// Announcements to rooms and people, oldest first, without saying which.
+    asked: Vec<AnonymousAnnouncement>,
 }
 
 /// A task as people see it.
@@ -58,7 +63,7 @@ pub(super) struct AgentTaskResponse {
 #[schema(as = Task)]
 pub(crate) struct TaskResponse {
     #[serde(flatten)]
-    task: AgentTaskResponse,
+    task: TaskFields,
     /// Name of the agent that proposed the task. No other agent can use it.
     agent_name: String,
     /// Purpose in the agent's words, without stored secrets.
@@ -123,10 +128,12 @@ impl AgentTaskResponse {
         let TaskView { row, actions, state } = task;
         // The agent gets its own URLs and conditions back. A redacted one would tell it that a guess of a secret is right.
         let own = |action| TaskActionRow { shown_url: None, shown_content: None, ..action };
-        Self { asked: Some(asked), ..Self::with_actions(config, &row, state, actions.into_iter().map(own)) }
+        Self { task: TaskFields::new(config, &row, state, actions.into_iter().map(own)), asked }
     }
+}
 
-    fn with_actions(
+impl TaskFields {
+    fn new(
         config: &Config,
         row: &TaskRow,
         state: TaskState,
@@ -143,7 +150,6 @@ impl AgentTaskResponse {
             decided_at: row.decided_at.map(UnixMillis::to_rfc3339),
             reason: row.reason.clone(),
             ended_at: row.ended_at.map(UnixMillis::to_rfc3339),
-            asked: None,
         }
     }
 }
@@ -152,7 +158,7 @@ impl TaskResponse {
     pub(crate) fn new(config: &Config, task: TaskView) -> Self {
         let TaskView { row, actions, state } = task;
         Self {
-            task: AgentTaskResponse::with_actions(config, &row, state, actions.into_iter()),
+            task: TaskFields::new(config, &row, state, actions.into_iter()),
             agent_name: row.agent_name,
             purpose: row.purpose,
             decided_by: row.decided_by_email,

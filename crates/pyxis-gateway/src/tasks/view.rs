@@ -1,6 +1,6 @@
 //! Queries of tasks, with their actions and current states.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pyxis_core::actor::ActorId;
 use pyxis_core::clock::UnixMillis;
@@ -12,11 +12,12 @@ use pyxis_store::tasks::{self, TaskActionRow, TaskRow};
 
 use crate::error::{Error, Result};
 use crate::identity::voters;
+use crate::notifications::announce::inquiry::task_credentials;
 
 pub use pyxis_store::tasks::TaskFilter;
 
 /// Maximum number of waiting tasks in the inbox.
-const MAX_LISTED: u32 = 200;
+const MAX_PROPOSED: u32 = 200;
 /// Maximum number of requests shown with a task.
 const MAX_REQUESTS: u32 = 100;
 
@@ -115,7 +116,7 @@ pub async fn proposed(
     approvable: Option<&[CredentialId]>,
     now: UnixMillis,
 ) -> Result<Vec<TaskView>> {
-    let rows = tasks::list_proposed(store, workspace, approvable, now, MAX_LISTED).await?;
+    let rows = tasks::list_proposed(store, workspace, approvable, now, MAX_PROPOSED).await?;
     TaskView::of_rows(store, workspace, rows, now).await
 }
 
@@ -130,23 +131,16 @@ pub async fn count_proposed(
 }
 
 /// Positions of the actions whose approval needs a passkey now.
-pub async fn passkey_positions(store: &Store, task: &TaskView) -> Result<Vec<i64>> {
-    let mut known: HashMap<CredentialId, bool> = HashMap::new();
-    let mut positions = Vec::new();
-    for action in &task.actions {
-        let id = action.credential_id;
-        let is_needed = if let Some(is_needed) = known.get(&id) {
-            *is_needed
-        } else {
-            let policy = voters::policy_of(store, task.row.workspace_id, id).await?;
-            task::passkey_required(policy.as_ref())
-        };
-        known.insert(id, is_needed);
-        if is_needed {
-            positions.push(action.position);
+pub async fn passkey_positions(store: &Store, seen: &TaskView) -> Result<Vec<i64>> {
+    let mut needed = HashSet::new();
+    for id in task_credentials(&seen.actions) {
+        let policy = voters::policy_of(store, seen.row.workspace_id, id).await?;
+        if task::passkey_required(policy.as_ref()) {
+            needed.insert(id);
         }
     }
-    Ok(positions)
+    let needs = |action: &&TaskActionRow| needed.contains(&action.credential_id);
+    Ok(seen.actions.iter().filter(needs).map(|action| action.position).collect())
 }
 
 /// Requests that a task allowed, newest first, with their outcomes.

@@ -21,7 +21,17 @@ async fn add_task(main: &Workspace, expires: UnixMillis) -> TaskId {
 }
 
 async fn add_message(main: &Workspace, subject: impl Into<MessageSubject>, due: UnixMillis) -> ChatMessageId {
-    let id = ChatMessageId::new(due, &OsEntropy);
+    add_held_message(main, subject, due, due).await
+}
+
+/// A message of `asked` that is due later.
+async fn add_held_message(
+    main: &Workspace,
+    subject: impl Into<MessageSubject>,
+    asked: UnixMillis,
+    due: UnixMillis,
+) -> ChatMessageId {
+    let id = ChatMessageId::new(asked, &OsEntropy);
     let new = NewChatMessage {
         id,
         workspace_id: main.id,
@@ -102,13 +112,17 @@ engines! {
             let before = chat_messages::created_before(&main.store, &last, steps).await.unwrap();
             assert_eq!(before, expected.map(at), "{steps}");
         }
-        let waiting = chat_messages::list_unposted(&main.store, &last).await.unwrap();
+        let midst = UnixMillis(at(5).0 + 1);
+        let held = add_held_message(main, add_task(main, at(100)).await, midst, at(100)).await;
+        let waiting = chat_messages::list_unposted(&main.store, &last, at(12)).await.unwrap();
         assert_eq!(waiting.iter().map(|row| row.id).collect::<Vec<_>>(), ids);
-        let count = chat_messages::record_digest(&main.store, &waiting[0], ids[11], "digest:1").await.unwrap();
+        let count = chat_messages::record_digest(&main.store, &waiting[0], ids[11], "digest:1", at(12)).await.unwrap();
         assert_eq!(count, 11);
+        let waiting = chat_messages::list_unposted(&main.store, &last, at(100)).await.unwrap();
+        assert_eq!(waiting.iter().map(|row| row.id).collect::<Vec<_>>(), [ids[0], held]);
         let moved = ("-100", "-200");
         let mut tx = main.store.begin().await.unwrap();
-        assert_eq!(chat_messages::rename_chat(&mut tx, main.id, TELEGRAM, moved, at(20)).await.unwrap(), 12);
+        assert_eq!(chat_messages::rename_chat(&mut tx, main.id, TELEGRAM, moved, at(20)).await.unwrap(), 13);
         tx.commit().await.unwrap();
         assert_eq!(chat_messages::next_due(&main.store, TELEGRAM, at(19)).await.unwrap(), Some(at(20)));
     }

@@ -85,7 +85,7 @@ async fn press(
         Press::Deny => Action::Deny,
     };
     let Some(message) = find(state, nonce).await? else { return Ok(InteractionResponse::unknown_message()) };
-    inbound::remember_posted(state, &message, interaction.message_ref()).await?;
+    inbound::remember_posted(state, &message, interaction.message_ref()).await;
     let account = author.account();
     // A stranger is refused before writing a reason.
     if action == Action::Deny && identity::is_linked(&state.store, message.workspace_id, &account).await? {

@@ -95,7 +95,7 @@ fn descriptions<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
 
 /// Buttons carry the message's nonce, never the transaction.
 fn buttons(card: &MessageContent) -> Vec<Value> {
-    if !card.has_buttons() {
+    if !card.is_pending() {
         return Vec::new();
     }
     let button = |label: &str, press: Press, style: u8| json!({ "type": 2, "style": style, "label": label, "custom_id": press.id(&card.nonce) });
@@ -108,7 +108,8 @@ fn buttons(card: &MessageContent) -> Vec<Value> {
     let grant = button("Approve for 30 min", Press::ApproveWithGrant, GRAY);
     let deny = button("Deny", Press::Deny, RED);
     let all = match (card.place, card.grantable) {
-        (DecideIn::Page | DecideIn::TaskPage, _) => vec![link("Read and approve"), Some(deny)],
+        (DecideIn::TaskPage, _) => vec![link("Read and decide")],
+        (DecideIn::Page, _) => vec![link("Read and approve"), Some(deny)],
         (DecideIn::Ceremony, _) => vec![link("Approve with passkey"), Some(deny)],
         (DecideIn::Chat, true) => vec![Some(approve), Some(grant), Some(deny), link("Details")],
         (DecideIn::Chat, false) => vec![Some(approve), Some(deny), link("Details")],

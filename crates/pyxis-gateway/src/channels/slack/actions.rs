@@ -109,7 +109,7 @@ async fn press(
         None => return Ok(Some(GONE.to_owned())),
     };
     let Some(message) = find(state, &pressed.value).await? else { return Ok(Some(GONE.to_owned())) };
-    inbound::remember_posted(state, &message, interaction.message_ref()).await?;
+    inbound::remember_posted(state, &message, interaction.message_ref()).await;
     let account = author.account();
     // A stranger is refused before writing a reason.
     let is_denial =

@@ -69,7 +69,7 @@ fn message(text: &str, buttons: &[Value]) -> Value {
 
 /// Buttons carry the message's nonce, never the transaction.
 fn buttons(card: &MessageContent) -> Vec<Value> {
-    if !card.has_buttons() {
+    if !card.is_pending() {
         return Vec::new();
     }
     let button = |text: &str, press: Press| json!({ "type": "button", "text": plain(text), "action_id": press.as_str(), "value": card.nonce });
@@ -85,7 +85,8 @@ fn buttons(card: &MessageContent) -> Vec<Value> {
     let approve = styled(button("Approve", Press::Approve), "primary");
     let deny = styled(button("Deny", Press::Deny), "danger");
     match (card.place, card.grantable) {
-        (DecideIn::Page | DecideIn::TaskPage, _) => vec![link("Read and approve"), deny],
+        (DecideIn::TaskPage, _) => vec![link("Read and decide")],
+        (DecideIn::Page, _) => vec![link("Read and approve"), deny],
         (DecideIn::Ceremony, _) => vec![link("Approve with passkey"), deny],
         (DecideIn::Chat, true) => {
             vec![approve, button("Approve for 30 min", Press::ApproveWithGrant), deny, link("Details")]

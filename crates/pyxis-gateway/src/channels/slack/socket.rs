@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Method, Request, StatusCode, Uri};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
@@ -51,8 +52,18 @@ pub(super) enum Heard {
     Disconnect {
         reason: String,
     },
+    /// A frame to send for the connection's life.
+    KeepAlive(KeepAlive),
     Hello,
     Other,
+}
+
+/// A frame that keeps a connection alive.
+pub(super) enum KeepAlive {
+    /// Nothing was heard for a while.
+    Ask,
+    /// Slack asked with this payload.
+    Answer(Bytes),
 }
 
 #[derive(Deserialize)]
@@ -79,6 +90,7 @@ impl Socket {
                         return Err(DeliveryError::Failed(format!("Slack ends the connection ({reason})")));
                     }
                     // Not acknowledged, so Slack sends it again.
+                    Heard::KeepAlive(frame) => socket.keep_alive(frame).await?,
                     Heard::Envelope { .. } | Heard::Other => {}
                 }
             }
@@ -113,7 +125,7 @@ impl Socket {
         })
     }
 
-    /// The next message. Nothing is lost if the future is dropped.
+    /// The next message. Nothing is lost if the future is dropped: it only reads, so that no frame is cut.
     pub(super) async fn next(&mut self) -> Delivery<Heard> {
         loop {
             let quiet_at = self.heard_at.max(self.asked_at) + QUIET;
@@ -124,14 +136,13 @@ impl Socket {
                         return Err(failed("the connection to Slack is dead"));
                     }
                     self.asked_at = Instant::now();
-                    self.write(Opcode::Ping, b"").await?;
-                    continue;
+                    return Ok(Heard::KeepAlive(KeepAlive::Ask));
                 }
             };
             let Some(piece) = piece else { return Err(failed("Slack ended the connection")) };
             self.heard_at = Instant::now();
             match piece.opcode {
-                Opcode::Ping => self.write(Opcode::Pong, &piece.payload).await?,
+                Opcode::Ping => return Ok(Heard::KeepAlive(KeepAlive::Answer(piece.payload))),
                 Opcode::Close => {
                     drop(self.write(Opcode::Close, &piece.payload).await);
                     return Err(failed("Slack closed the WebSocket"));
@@ -147,6 +158,14 @@ impl Socket {
                 }
                 Opcode::Pong | Opcode::Binary | Opcode::Continuation => {}
             }
+        }
+    }
+
+    /// Sends a frame that [`next`](Self::next) wants.
+    pub(super) async fn keep_alive(&mut self, frame: KeepAlive) -> Delivery<()> {
+        match frame {
+            KeepAlive::Ask => self.write(Opcode::Ping, b"").await,
+            KeepAlive::Answer(payload) => self.write(Opcode::Pong, &payload).await,
         }
     }
 

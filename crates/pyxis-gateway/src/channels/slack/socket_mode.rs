@@ -156,6 +156,12 @@ async fn serve(
                     tracing::warn!(reason, "slack ends a connection");
                 }
             }
+            Ok(Heard::KeepAlive(frame)) => {
+                if let Err(error) = socket.keep_alive(frame).await {
+                    tracing::debug!(%error, "a connection to slack ended");
+                    break false;
+                }
+            }
             Ok(Heard::Hello | Heard::Other) => {}
             Err(error) => {
                 tracing::debug!(%error, "a connection to slack ended");
@@ -190,7 +196,7 @@ struct Reports(JoinSet<Done>);
 struct Done {
     /// To be acknowledged.
     envelope: Option<String>,
-    /// What is still to do.
+    /// Remaining work.
     rest: Option<Work<()>>,
 }
 
@@ -216,7 +222,7 @@ impl Reports {
         });
     }
 
-    /// What is done next; `None` if nothing is worked on. Nothing is lost if the future is dropped.
+    /// Waits for the next part that is done; `None` if nothing is worked on. Dropping the future loses nothing.
     async fn next(&mut self) -> Option<Done> {
         let mut done = self.0.join_next().await?.unwrap_or_default();
         if let Some(rest) = done.rest.take() {

@@ -33,14 +33,14 @@ impl Announcement {
 
 /// Announcements of a pending request or task, and the time of the next ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(crate) struct Inquiry {
+pub(crate) struct Announcements {
     #[serde(default)]
     asked: Vec<Announcement>,
     #[serde(default)]
     next_step_at: Option<String>,
 }
 
-impl Inquiry {
+impl Announcements {
     /// The announcements in a response of the proxy. One that cannot be read leaves them out.
     pub(crate) fn read(value: &Value) -> Self {
         Self::deserialize(value).unwrap_or_default()
@@ -84,20 +84,20 @@ mod tests {
             ],
             "next_step_at": "2026-01-31T09:15:00.250Z",
         });
-        let inquiry = Inquiry::read(&body);
+        let announcements = Announcements::read(&body);
         assert_eq!(
-            inquiry.in_words(),
+            announcements.in_words(),
             " Pyxis asked: a room on slack, 1 person on telegram, 2 people by browser notification. \
              It asks more people or another room at 2026-01-31T09:15:00.250Z."
         );
         let mut data = json!({});
-        inquiry.add_to(&mut data);
+        announcements.add_to(&mut data);
         assert_eq!(data, body);
     }
 
     #[test]
     fn nothing_is_said_of_a_request_that_was_not_announced() {
-        let none = Inquiry::read(&json!({"asked": []}));
+        let none = Announcements::read(&json!({"asked": []}));
         assert_eq!(none.in_words(), "");
         let mut data = json!({});
         none.add_to(&mut data);
