@@ -110,6 +110,14 @@ export async function verifyToken(
   return claims;
 }
 
+/** The chain and contract of `CHAIN_ID:0x…`; neither without it. */
+function contractOf(text: string | undefined): Pick<Expected, "chainId" | "verifyingContract"> {
+  if (text === undefined) return {};
+  const [, chain, contract] = /^(\d+):(0x[0-9a-fA-F]{40})$/.exec(text) ?? [];
+  if (!contract) throw new Error("write --contract CHAIN_ID:0x…");
+  return { chainId: Number(chain), verifyingContract: contract as Address };
+}
+
 /** What the program prints. */
 export async function verify(args: string[], env: NodeJS.ProcessEnv): Promise<string[]> {
   const text = { type: "string" } as const;
@@ -121,8 +129,7 @@ export async function verify(args: string[], env: NodeJS.ProcessEnv): Promise<st
   if (!account) throw new Error("name an address");
   const pyxis = new Pyxis({ url, apiKey });
   const { challenge, audience } = values;
-  const [chain, verifyingContract] = values.contract?.split(":") as [string, Address] | undefined ?? [];
-  const chainId = chain === undefined ? undefined : Number(chain);
+  const { chainId, verifyingContract } = contractOf(values.contract);
   const { issuer, keys } = await pyxis.scoreKeys();
   const signed: Partial<TokenScore> & Partial<SignedScore> = values.signed
     ? JSON.parse(await readFile(values.signed, "utf8"))
@@ -131,9 +138,9 @@ export async function verify(args: string[], env: NodeJS.ProcessEnv): Promise<st
       jwt: (await pyxis.signedScore(id, account, "jwt", { challenge, audience })).jwt,
     };
   const { jwt, signature, typed_data } = signed;
-  if (!jwt && !signature) throw new Error("nothing is signed");
+  if (!jwt && !(signature && typed_data)) throw new Error("nothing is signed");
   const lines = [];
-  const expected = { scorer: Number(id), account, ...(challenge && { challenge }) };
+  const expected = { scorer: Number(id), account, ...(challenge !== undefined && { challenge }) };
   if (signature && typed_data) {
     const signers = keys.flatMap((key) => key.address as Address ?? []);
     const contract = chainId === undefined ? {} : { chainId, verifyingContract };
@@ -141,7 +148,7 @@ export async function verify(args: string[], env: NodeJS.ProcessEnv): Promise<st
     lines.push(`signed for contracts: ${score.passing ? "passes" : "does not pass"}, until ${score.expiresAt}`);
   }
   if (jwt) {
-    const claims = await verifyToken(jwt, { ...expected, issuer, ...(audience && { audience }) });
+    const claims = await verifyToken(jwt, { ...expected, issuer, ...(audience !== undefined && { audience }) });
     lines.push(`signed as a token: ${claims.score} of ${claims.threshold}`);
   }
   return lines;

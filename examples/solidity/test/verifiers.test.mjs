@@ -136,6 +136,7 @@ suite("verifiers of signed scores", () => {
     for (const signature of ["0x12", `0x${"00".repeat(64)}1b`]) {
       await refuses("no signature", { signature, typed_data }, /./);
     }
+    await refuses("a signature without data", { signature: (await typed()).signature }, /nothing is signed/);
     await refuses("nothing", {}, /nothing is signed/);
   });
 

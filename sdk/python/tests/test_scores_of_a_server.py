@@ -62,6 +62,8 @@ def test_a_score_is_signed_as_a_token_which_answers_a_challenge_if_asked_so(clie
     )
     assert not {"nonce", "aud"} & said.keys()
     assert any(key.scheme == "es256" and key.kid and key.signs_until is None for key in keys.keys)
+    published = {key.kid for key in keys.keys if key.kid}
+    assert {key["kid"] for key in client.token_keys().keys} == published
     bound = client.signed_score_jwt(server.scorer_id, human, challenge="order 7", audience="https://app.example.org")
     assert [claims(bound.jwt)[name] for name in ("nonce", "aud")] == ["order 7", "https://app.example.org"]
     with pytest.raises(pyxis.InvalidArgumentError, match="audience needs a challenge"):

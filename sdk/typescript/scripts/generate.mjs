@@ -17,7 +17,7 @@ const HEADER = `// Generated from the server's OpenAPI document by \`npm run gen
 
 /** The operations that this package calls, by their ids. */
 const OPERATIONS = new Set([
-  "getScore", "signScore", "getScoreKeys", "getScoreHistory", "listScores", "listStamps", "addStamps", "removeStamps", "getCatalogue",
+  "getScore", "signScore", "getScoreKeys", "getScoreTokenKeys", "getScoreHistory", "listScores", "listStamps", "addStamps", "removeStamps", "getCatalogue",
   "getModelScore", "checkSybilResistance", "checkResidence", "checkCleanHands", "attestForEvm",
   "listAttestationKeys", "forward", "pollApproval", "withdrawRequest", "listServices",
 ]);

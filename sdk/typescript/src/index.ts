@@ -10,5 +10,5 @@ export type { RetryOptions } from "./retry.js";
 export type { CallOptions, ClientOptions } from "./transport.js";
 export type {
   FailedScore, Hex, ModelScore, Platform, Score, ScoreEntry, ScoreKeys, ScoreMessage, ScoreTypedData, StampItem,
-  StampOutcome, StampPage, StampScore, TokenScore, TypedScore,
+  StampOutcome, StampPage, StampScore, TokenKeys, TokenScore, TypedScore,
 } from "./types.js";

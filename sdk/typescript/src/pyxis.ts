@@ -3,7 +3,8 @@ import { repeatRead, repeatRefused } from "./retry.js";
 import { type Answer, fillPath, type PathValues, type Query, queryString, type Template } from "./routes.js";
 import { type CallOptions, type ClientOptions, Transport } from "./transport.js";
 import type {
-  FailedScore, ModelScore, Platform, Score, ScoreEntry, ScoreKeys, StampItem, StampOutcome, StampPage, TokenScore, TypedScore,
+  FailedScore, ModelScore, Platform, Score, ScoreEntry, ScoreKeys, StampItem, StampOutcome, StampPage, TokenKeys,
+  TokenScore, TypedScore,
 } from "./types.js";
 
 /** Addresses in one request for scores, by the API's limit. */
@@ -81,15 +82,19 @@ export class Pyxis {
     const body = challenge === undefined ? undefined : JSON.stringify({ challenge, audience });
     const asked = body === undefined ? { method: "GET" } : { method: "POST", headers: JSON_BODY, body };
     // Signing changes nothing, so it is a read in either way.
-    const record = await this.#transport.json<TokenScore | TypedScore>({ ...asked, path, repeatable: repeatRead, signal });
-    const isSigned = form === "jwt" ? "jwt" in record : "signature" in record && "typed_data" in record;
-    if (!isSigned) throw new TypeError("the response is not signed: check that url is the address of Pyxis");
-    return record;
+    const members = form === "jwt" ? ["jwt"] : ["signature", "signer", "typed_data"];
+    const isSigned = (record: TokenScore | TypedScore) => members.every((name) => name in Object(record));
+    return this.#transport.json({ ...asked, path, repeatable: repeatRead, signal }, isSigned);
   }
 
   /** Public keys that sign scores, with the issuer of tokens. They may be kept for five minutes. */
   scoreKeys({ signal }: CallOptions = {}): Promise<ScoreKeys> {
     return this.#get("/.well-known/pyxis-score-keys", {}, {}, signal);
+  }
+
+  /** Public keys of tokens, as a JSON Web Key Set (RFC 7517). They may be kept for five minutes. */
+  tokenKeys({ signal }: CallOptions = {}): Promise<TokenKeys> {
+    return this.#get("/.well-known/jwks.json", {}, {}, signal);
   }
 
   /** Scores of any number of addresses, in their order. 1,000 of them take one request. One bad address refuses all. */

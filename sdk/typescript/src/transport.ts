@@ -61,13 +61,15 @@ export class Transport {
     this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   }
 
-  /** Sends a request and reads the JSON of its response. */
-  json<T>(call: Call): Promise<T> {
+  /** Sends a request and reads the JSON of its response. `isExpected` says whether it is what was asked for. */
+  json<T>(call: Call, isExpected: (found: T) => boolean = () => true): Promise<T> {
     return this.#repeat(call, async (response, deadline) => {
       const text = await response.text();
       deadline.end();
       if (!response.ok) throw new ResponseError(parseFailure(response, text));
-      return parseAnswer(response, text) as T;
+      const found = parseAnswer(response, text) as T;
+      if (!isExpected(found)) throw unexpected(response, text, "the response is not what was asked for");
+      return found;
     });
   }
 
@@ -132,7 +134,9 @@ function parseAnswer(response: Response, text: string): unknown {
   try {
     return text === "" ? undefined : JSON.parse(text);
   } catch {
-    const detail = "the response is not JSON: check that url is the address of Pyxis";
-    throw new ResponseError({ ...parseFailure(response, text), detail });
+    throw unexpected(response, text, "the response is not JSON");
   }
 }
+
+const unexpected = (response: Response, text: string, fault: string): ResponseError =>
+  new ResponseError({ ...parseFailure(response, text), detail: `${fault}: check that url is the address of Pyxis` });

@@ -37,6 +37,8 @@ export interface ScoreMessage {
 
 /** Public keys that sign scores, with the issuer of the tokens. */
 export type ScoreKeys = Schemas["PublishedScoreKeys"];
+/** Public keys of tokens (RFC 7517), as libraries take them. */
+export type TokenKeys = Schemas["JsonWebKeySet"];
 /** Entry of a batch that has no score. Its `error` is an object; that of a score is null or a text. */
 export type FailedScore = Schemas["FailedScore"];
 /** Item of a batch. */

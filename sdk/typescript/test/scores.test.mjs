@@ -42,6 +42,7 @@ suite("Scores", () => {
     assert.deepEqual([said.iss, said.sub, said.scorer_id, said.nonce, said.aud], [issuer, human, 1, undefined, undefined]);
     const { kid } = JSON.parse(Buffer.from(plain.jwt.split(".")[0], "base64url"));
     assert.ok(keys.some((key) => key.scheme === "es256" && key.kid === kid));
+    assert.ok((await pyxis.tokenKeys()).keys.some((key) => key.kid === kid));
     const options = { challenge: "order 7", audience: "https://app.example.com" };
     const bound = claims(await pyxis.signedScore("1", human, "jwt", options));
     assert.deepEqual([bound.nonce, bound.aud], ["order 7", "https://app.example.com"]);

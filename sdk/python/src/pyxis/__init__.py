@@ -34,7 +34,7 @@ from pyxis.errors import (
 )
 from pyxis.model.catalogue import CatalogueStamp, Platform, PlatformGroup
 from pyxis.model.score import ExplainedStamp, FailedScore, FailedScoreReason, Score, ScoreExplanation, StampScore
-from pyxis.model.signed import Eip712Score, JwtScore, ScoreKey, ScoreKeys
+from pyxis.model.signed import Eip712Score, JwtScore, ScoreKey, ScoreKeys, TokenKeys
 from pyxis.model.stamp import PlatformHead, Stamp, StampMetadata, StampOutcome, StampPage, StampRejection
 from pyxis.model.verification import UNIVERSAL_ACTION, CleanHands, ProofKind, Verification
 from pyxis.model.wallet import ModelName, ModelScore
@@ -89,6 +89,7 @@ __all__ = [
     "StampRejection",
     "StampScore",
     "StillPendingError",
+    "TokenKeys",
     "TransportError",
     "UnavailableError",
     "UnprocessableError",

@@ -18,7 +18,7 @@ from pyxis.core.sync_driver import SyncDriver
 from pyxis.core.transport import Connection
 from pyxis.model.catalogue import Platform
 from pyxis.model.score import FailedScore, Score
-from pyxis.model.signed import Eip712Score, JwtScore, ScoreKeys
+from pyxis.model.signed import Eip712Score, JwtScore, ScoreKeys, TokenKeys
 from pyxis.model.stamp import Stamp, StampOutcome, StampPage
 from pyxis.model.verification import CleanHands, ProofKind, Verification
 from pyxis.model.wallet import ModelName, ModelScore
@@ -82,6 +82,10 @@ class Pyxis:
     def score_keys(self) -> ScoreKeys:
         """Read the public keys that sign scores. They may be kept for five minutes."""
         return self._driver.run(signed.keys(self._exchange))
+
+    def token_keys(self) -> TokenKeys:
+        """Read the public keys of tokens, as a JSON Web Key Set. They may be kept for five minutes."""
+        return self._driver.run(signed.token_keys(self._exchange))
 
     def scores(self, scorer_id: int, addresses: Iterable[str]) -> list[Score]:
         """Read the scores of any number of addresses, in their order. Each 1,000 count as one request.

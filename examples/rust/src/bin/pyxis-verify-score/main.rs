@@ -55,8 +55,9 @@ async fn main() -> Result<()> {
         None => ask(&client, &expected).await?,
     };
     let published = client.score_keys().await?;
-    ensure!(signed.jwt.is_some() || signed.signature.is_some(), "nothing is signed");
-    if let (Some(signature), Some(TypedData { message })) = (&signed.signature, &signed.typed_data) {
+    let typed = signed.signature.as_ref().zip(signed.typed_data.as_ref());
+    ensure!(signed.jwt.is_some() || typed.is_some(), "nothing is signed");
+    if let Some((signature, TypedData { message })) = typed {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         typed::verify(signature, message, &published, &expected, now)?;
         let word = if message.passing { "passes" } else { "does not pass" };

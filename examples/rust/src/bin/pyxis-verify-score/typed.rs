@@ -94,6 +94,8 @@ fn address(text: &str) -> Result<[u8; 20]> {
 /// Bytes of `0x` and hex digits.
 fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digits = text.strip_prefix("0x")?;
+    // A parser of integers takes a sign too.
+    digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(())?;
     let pair = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
     let found: Vec<u8> = (0..digits.len()).step_by(2).map(pair).collect::<Option<_>>()?;
     found.try_into().ok()

@@ -9,7 +9,7 @@ from pyxis.core.exchange import Exchange, Plan
 from pyxis.core.scoring import check_scorer
 from pyxis.errors import InvalidArgumentError, InvalidResponseError
 from pyxis.model.score import Score
-from pyxis.model.signed import Eip712Score, JwtScore, ScoreKeys, SignedRecord
+from pyxis.model.signed import Eip712Score, JwtScore, ScoreKeys, SignedRecord, TokenKeys
 
 _PATH = "/v2/stamps/{scorer_id}/score/{address}"
 _QUERY = frozenset({"signed", "chain_id", "verifying_contract"})
@@ -17,6 +17,7 @@ SIGNED_SCORE = Endpoint("GET", _PATH, SignedRecord, _QUERY)
 # Signing changes nothing, so it may be repeated.
 SIGN_SCORE = Endpoint("POST", _PATH, SignedRecord, _QUERY, frozenset({"challenge", "audience"}))
 SCORE_KEYS = Endpoint("GET", "/.well-known/pyxis-score-keys", ScoreKeys)
+TOKEN_KEYS = Endpoint("GET", "/.well-known/jwks.json", TokenKeys)
 
 
 def jwt(
@@ -58,6 +59,12 @@ def eip712(
 def keys(exchange: Exchange) -> Plan[ScoreKeys]:
     """The public keys that sign scores."""
     result: ScoreKeys = yield from exchange.call(SCORE_KEYS, SCORE_KEYS.request())
+    return result
+
+
+def token_keys(exchange: Exchange) -> Plan[TokenKeys]:
+    """The public keys of tokens."""
+    result: TokenKeys = yield from exchange.call(TOKEN_KEYS, TOKEN_KEYS.request())
     return result
 
 

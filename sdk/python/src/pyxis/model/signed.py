@@ -57,6 +57,14 @@ class ScoreKeys:
 
 
 @dataclass(frozen=True)
+class TokenKeys:
+    """Public keys of tokens (RFC 7517)."""
+
+    #: Members by name, as libraries take them.
+    keys: tuple[Mapping[str, object], ...]
+
+
+@dataclass(frozen=True)
 class SignedRecord(Score):
     """A score record with the signature that was asked for."""
 
