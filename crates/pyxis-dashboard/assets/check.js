@@ -95,6 +95,16 @@ async function ask(method, path, body) {
   throw new WidgetFailure(answer?.code ?? "server", { detail });
 }
 
+/** Shows an error where the holder asked. If the session has ended, the page offers to sign in. */
+function fail(status, error) {
+  if (error.code === "session_needed") {
+    token = undefined;
+    part("sign-in").hidden = false;
+  }
+  status.textContent = problem(error);
+  status.className = "problem";
+}
+
 async function signIn(wallet) {
   say("Answer the request in your wallet.");
   try {
@@ -193,17 +203,12 @@ async function requestStamp(stamp, button, status) {
   status.textContent = "Checking.";
   try {
     const [{ error }] = (await ask("POST", "/issue", { stamps: [stamp] })).items;
-    if (error) throw Object.assign(new Error(error.detail), { detail: error.detail });
+    if (error) throw new WidgetFailure(error.code, { detail: error.detail });
     show(await ask("POST", "/check"));
     say(`You have ${stamp.provider}.`);
   } catch (error) {
-    if (error.code === "session_needed") {
-      token = undefined;
-      part("sign-in").hidden = false;
-    }
     button.disabled = false;
-    status.textContent = problem(error);
-    status.className = "problem";
+    fail(status, error);
   }
 }
 
@@ -227,12 +232,7 @@ async function askForReview(event) {
     status.textContent = "";
     document.querySelector("#review-title").focus();
   } catch (error) {
-    if (error.code === "session_needed") {
-      token = undefined;
-      part("sign-in").hidden = false;
-    }
-    status.textContent = problem(error);
-    status.className = "problem";
+    fail(status, error);
   }
 }
 

@@ -3,6 +3,9 @@
 
 const busy = new WeakSet();
 
+const UNSUPPORTED = "This browser does not support passkeys. Use another browser.";
+const isSupported = () => Boolean(globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON);
+
 function note(form, text) {
   const place = form.querySelector("[data-passkey-note]");
   if (place) place.textContent = text;
@@ -51,6 +54,7 @@ function keep(form, button) {
 }
 
 async function run(form, button) {
+  if (!isSupported()) throw new Error(UNSUPPORTED);
   note(form, "Waiting for your passkey…");
   const { ceremony, options } = await begin(form, button);
   const credential = await ask(form, options);
@@ -78,9 +82,9 @@ document.addEventListener("submit", async (event) => {
 
 /** Says on each form that it cannot work, if so. A script may add forms. */
 function check() {
-  if (globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) return;
+  if (isSupported()) return;
   for (const form of document.querySelectorAll("form[data-ceremony]:not([data-ceremony-when])")) {
-    note(form, "This browser does not support passkeys. Use another browser.");
+    note(form, UNSUPPORTED);
   }
 }
 document.addEventListener("px:added", check);

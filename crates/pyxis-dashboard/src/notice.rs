@@ -57,7 +57,7 @@ notices! {
     TaskDenied = "task-denied", true, "Task denied. Nothing was sent.";
     TaskStopped = "task-stopped", true, "Task stopped. Its requests need approval again.";
     TaskOver = "task-over", false, "Nothing was changed: the task is decided or has ended. The current state is shown.";
-    TaskNeedsPasskey = "task-passkey", false, "This task needs a passkey. Nothing was changed. Approve it here with yours.";
+    TaskNeedsPasskey = "task-passkey", false, "This task needs a passkey. Nothing was changed. Choose Approve task with passkey.";
     NothingSelected = "none-selected", false, "Nothing was decided. Select at least one request first.";
     NotEligible = "not-eligible", false, "You cannot decide this request. Nothing was changed.";
     PasskeyNeeded = "passkey", false, "This request needs a passkey. Nothing was changed.";

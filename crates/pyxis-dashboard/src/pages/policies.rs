@@ -323,8 +323,8 @@ fn grouped(told: &policies::PolicyReplay) -> ReplayView {
     for change in &told.changed {
         let line = replay_change(change);
         let same = |other: &&mut ReplayChange| {
-            (&other.method, &other.route, other.before, other.after, &other.rule)
-                == (&line.method, &line.route, line.before, line.after, &line.rule)
+            (&other.method, &other.route, other.before, other.after, &other.reason)
+                == (&line.method, &line.route, line.before, line.after, &line.reason)
         };
         match changes.iter_mut().find(same) {
             Some(found) => found.count += 1,
@@ -347,7 +347,7 @@ fn replay_change(change: &Changed) -> ReplayChange {
         route: labels::short_route(&change.target).to_owned(),
         before: decision(change.now.decision).0,
         after: decision(change.draft.decision).0,
-        rule: warning.unwrap_or(rule),
+        reason: warning.unwrap_or(rule),
     }
 }
 

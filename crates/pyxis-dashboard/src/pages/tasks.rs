@@ -228,7 +228,7 @@ async fn page(
             .actions
             .iter()
             .map(|action| ActionLine {
-                passkey: passkeys.contains(&action.position),
+                needs_passkey: passkeys.contains(&action.position),
                 ..action_line(state, action, fields)
             })
             .collect(),
@@ -264,7 +264,7 @@ fn line(state: &State, task: &TaskView) -> TaskLine {
             .clone()
             .zip(row.decided_at)
             .map(|(by, at)| (by, Timestamp::new(at, now))),
-        passkey: row.passkey.clone(),
+        passkey_name: row.passkey.clone(),
         reason: row.reason.clone(),
         stopped_by: row.stopped_by_email.clone(),
         ended: row.ended_at.map(|at| Timestamp::new(at, now)),
@@ -301,7 +301,7 @@ fn action_line(state: &State, action: &TaskActionRow, fields: Option<&Fields>) -
         most: action.max_uses,
         uses: action.uses,
         keep,
-        passkey: false,
+        needs_passkey: false,
         typed,
         last: action.last_used_at.map(|at| Timestamp::new(at, state.gateway.now())),
     }

@@ -174,7 +174,7 @@ pub struct PolicyExplanation {
 pub struct ReplayView {
     /// Number of requests replayed.
     pub considered: u64,
-    /// Number of requests with another decision.
+    /// Number of requests with another outcome, or with other content rules.
     pub changed: u64,
     /// Those, grouped by method and route, most first.
     pub changes: Vec<ReplayChange>,
@@ -187,7 +187,7 @@ impl ReplayView {
     }
 }
 
-/// Requests that would get another decision.
+/// Requests that would have another outcome, or be judged by other content rules.
 #[derive(Clone, Debug)]
 pub struct ReplayChange {
     /// Number of requests.
@@ -195,12 +195,12 @@ pub struct ReplayChange {
     pub method: String,
     /// Host and path.
     pub route: String,
-    /// Before.
+    /// Outcome at the time.
     pub before: DecisionBadge,
-    /// After.
+    /// Outcome with the draft.
     pub after: DecisionBadge,
-    /// The deciding rule of the draft.
-    pub rule: String,
+    /// The rule of the draft that decides, or its content rules that differ.
+    pub reason: String,
 }
 
 in_section!(PoliciesPage => Policies, PolicyPage => Policies);

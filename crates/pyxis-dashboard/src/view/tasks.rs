@@ -59,8 +59,8 @@ pub struct TaskLine {
     pub expires: Timestamp,
     /// Email address of the person who decided, and the time.
     pub decided: Option<(String, Timestamp)>,
-    /// Name of the passkey that confirmed the approval.
-    pub passkey: Option<String>,
+    /// Passkey that confirmed the approval.
+    pub passkey_name: Option<String>,
     /// Reason of a denial or of an early end.
     pub reason: Option<String>,
     /// Email address of the person who stopped the task.
@@ -89,7 +89,7 @@ pub struct ActionLine {
     /// True if the box is ticked.
     pub keep: bool,
     /// True if its approval needs a passkey.
-    pub passkey: bool,
+    pub needs_passkey: bool,
     /// Number of requests as typed.
     pub typed: String,
     /// Time of the last request.
@@ -144,7 +144,7 @@ impl TaskPage {
 
     /// True if approving all of it needs a passkey.
     fn asks_passkey(&self) -> bool {
-        self.actions.iter().any(|action| action.passkey)
+        self.actions.iter().any(|action| action.needs_passkey)
     }
 
     /// True if a person approved it, so that it may have been used.

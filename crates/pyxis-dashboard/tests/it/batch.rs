@@ -8,7 +8,7 @@ use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 use serde_json::Value;
 
-use crate::passkeys::{set_policy, state};
+use crate::passkeys::{passkey_team, set_policy, state};
 use crate::support::{Browser, ORIGIN_URL, Page, Server, Team, begin, finish, register};
 
 const INBOX: &str = "/app/inbox";
@@ -26,11 +26,7 @@ struct Scene {
 
 impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
-        let server = Server::start(database).await;
-        let (team, mut owner) = server.with_owner().await;
-        set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
-        let mut key = Authenticator::new(ORIGIN_URL, 1);
-        register(&mut owner, &mut key, "laptop").await;
+        let (server, team, owner, key) = passkey_team(database).await;
         let mut txns = Vec::new();
         for n in 0..3 {
             txns.push(server.ask(&team, "/v1/pay", "", &format!("{{\"amount\":{n}}}")).await);

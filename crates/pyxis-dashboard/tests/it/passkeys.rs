@@ -53,6 +53,16 @@ async fn propose(member: &mut Browser) -> String {
     member.submit(EDITOR, EDITOR, &fields).await.location().to_owned()
 }
 
+/// A server with a team whose credential requires a passkey, and its owner with a registered one.
+pub(crate) async fn passkey_team(database: TestDatabase) -> (Server, Team, Browser, Authenticator) {
+    let server = Server::start(database).await;
+    let (team, mut owner) = server.with_owner().await;
+    set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
+    let mut key = Authenticator::new(ORIGIN_URL, 1);
+    register(&mut owner, &mut key, "laptop").await;
+    (server, team, owner, key)
+}
+
 /// A team whose credential requires a passkey, its owner with a registered one, and a pending request.
 struct Scene {
     server: Server,
@@ -64,11 +74,7 @@ struct Scene {
 
 impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
-        let server = Server::start(database).await;
-        let (team, mut owner) = server.with_owner().await;
-        set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
-        let mut key = Authenticator::new(ORIGIN_URL, 1);
-        register(&mut owner, &mut key, "laptop").await;
+        let (server, team, owner, key) = passkey_team(database).await;
         let txn = server.ask(&team, "/v1/pay", "", "{}").await;
         Self { server, team, owner, key, txn }
     }

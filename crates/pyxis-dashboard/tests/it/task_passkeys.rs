@@ -11,7 +11,7 @@ use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::passkeys::{set_policy, state};
+use crate::passkeys::{passkey_team, set_policy, state};
 use crate::support::{Browser, ORIGIN_URL, Page, Server, Team, UPSTREAM, begin, finish, register};
 use crate::tasks::{propose, stored};
 
@@ -31,11 +31,7 @@ const TRIMMED: &Form<'_> = &[("keep-1", "on"), ("uses-1", "2"), ("uses-2", "3"),
 
 impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
-        let server = Server::start(database).await;
-        let (team, mut owner) = server.with_owner().await;
-        set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
-        let mut key = Authenticator::new(ORIGIN_URL, 1);
-        register(&mut owner, &mut key, "laptop").await;
+        let (server, team, owner, key) = passkey_team(database).await;
         let task = propose(&server, &team, "Refund the March orders", 120).await;
         Self { server, team, owner, key, task }
     }
