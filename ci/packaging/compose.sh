@@ -9,39 +9,17 @@ set -euo pipefail
 program=$(realpath "$1") python=$2 work=$3
 postgres_bin=$(dirname "$(compgen -G '/usr/lib/postgresql/*/bin/initdb' | sort -V | tail -n 1)")
 
-# failed WHY: shows the logs.
-failed() {
-    echo "compose: $1" >&2
-    tail -n 20 "$work"/*.log >&2
-    exit 1
-}
-# soon WHAT COMMAND...: waits until a command succeeds.
-soon() {
-    local what=$1 deadline=$((SECONDS + 60))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        ((SECONDS < deadline)) || failed "$what: not within a minute"
-        sleep 0.2
-    done
-}
+. ci/packaging/recipe.sh
 unprivileged() { setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; }
 
-mount --make-rprivate /
-mount -t tmpfs tmpfs /run
-ip link set lo up
-{
-    echo "127.0.0.1 localhost"
-    echo "127.0.87.4 postgres"
-    echo "127.0.87.5 pgbouncer"
-    for node in 1 2 3; do echo "127.0.87.1$node pyxis$node"; done
-} >"$work/hosts"
-mount --bind "$work/hosts" /etc/hosts
-
-echo "compose: secrets"
-# Where PostgreSQL and PgBouncer, which are not root, can read it.
-mkdir /run/recipe /run/secrets
-find packaging/compose -maxdepth 1 -type f -exec cp -t /run/recipe {} +
-sh /run/recipe/secrets.sh
+prepare <<'END'
+127.0.0.1 localhost
+127.0.87.4 postgres
+127.0.87.5 pgbouncer
+127.0.87.11 pyxis1
+127.0.87.12 pyxis2
+127.0.87.13 pyxis3
+END
 cp --preserve=mode,ownership /run/recipe/secrets/* /run/secrets
 [[ $(stat --format %a /run/secrets/* | sort -u) == 400 ]] || failed "a secret is not for its user alone"
 # Users of the images that are others on this machine.
@@ -63,19 +41,7 @@ echo "compose: PgBouncer"
 (cd / && unprivileged pgbouncer /run/recipe/pgbouncer.ini) >"$work/pgbouncer.log" 2>&1 &
 soon PgBouncer psql -q -h pgbouncer -p 6432 -U pyxis -d pyxis -c 'SELECT 1'
 
-# As Compose reads it; what is between braces comes from the caller.
-"$python" - /run/recipe/cluster.yaml >"$work/environment" <<'END'
-import sys, yaml
-node = yaml.safe_load(open(sys.argv[1]))["services"]["pyxis1"]
-for name, value in node["environment"].items():
-    print(f"{name}={str(value).replace('${PYXIS_HOST:?the name that browsers see}', 'localhost')}")
-END
-mapfile -t environment <"$work/environment"
-# The image's user, which can enter only what it owns. A bind mount is as large as the program.
-user=$(sed -n 's/^USER \([0-9]*\):.*/\1/p' packaging/Containerfile)
-touch /run/pyxis
-mount --bind "$program" /run/pyxis
-chmod 755 "$program"
+environment_of cluster.yaml pyxis1 localhost
 declare -A process
 # node N COMMAND...: becomes the program, as a node of the recipe runs it.
 node() {
@@ -85,7 +51,7 @@ node() {
     cd "/run/data$number"
     exec setpriv --reuid="$user" --regid="$user" --clear-groups -- env -i "${environment[@]}" \
         PX_DATA_DIR="/run/data$number" PX_LISTEN="127.0.87.1$number:8700" \
-        PX_METRICS_LISTEN="127.0.87.1$number:8701" /run/pyxis "$@"
+        PX_METRICS_LISTEN="127.0.87.1$number:8701" /run/program "$@"
 }
 start() {
     node "$1" serve >"$work/node$1.log" 2>&1 &

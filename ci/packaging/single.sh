@@ -8,56 +8,15 @@ set -euo pipefail
 
 program=$(realpath "$1") python=$2 work=$3
 
-# failed WHY: shows the logs.
-failed() {
-    echo "compose: $1" >&2
-    tail -n 20 "$work"/*.log >&2
-    exit 1
-}
-# soon WHAT COMMAND...: waits until a command succeeds.
-soon() {
-    local what=$1 deadline=$((SECONDS + 60))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        ((SECONDS < deadline)) || failed "$what: not within a minute"
-        sleep 0.2
-    done
-}
-# as USER COMMAND...: in an empty environment.
-as() {
-    local user=$1
-    shift
-    setpriv --reuid="$user" --regid="$user" --clear-groups -- env -i PATH="$PATH" "$@"
-}
-# of FILE SERVICE: its environment, one NAME=VALUE a line, as Compose reads it. What is between braces comes from the caller.
-of() {
-    "$python" - "packaging/compose/$1" "$2" <<'END'
-import sys, yaml
-for name, value in yaml.safe_load(open(sys.argv[1]))["services"][sys.argv[2]]["environment"].items():
-    print(f"{name}={str(value).replace('${PYXIS_HOST:?the name that browsers see}', 'pyxis.example.com')}")
-END
-}
+. ci/packaging/recipe.sh
 
-mount --make-rprivate /
-mount -t tmpfs tmpfs /run
-mount -t tmpfs tmpfs /var/lib
-ip link set lo up
-cat >"$work/hosts" <<'END'
+prepare <<'END'
 127.0.0.1 localhost
 127.0.88.2 pyxis.example.com api.github.com
 127.0.88.3 pyxis
 127.0.88.4 pyxis-proxy
 END
-mount --bind "$work/hosts" /etc/hosts
-# A bind mount is as large as the program.
-touch /run/program
-mount --bind "$program" /run/program
-chmod 755 "$program"
-
-echo "compose: secrets"
-mkdir /run/recipe /run/secrets
-find packaging/compose -maxdepth 1 -type f -exec cp -t /run/recipe {} +
-sh /run/recipe/secrets.sh
+mount -t tmpfs tmpfs /var/lib
 cp --preserve=mode,ownership /run/recipe/secrets/key /run/secrets
 
 echo "compose: Caddy"
@@ -76,9 +35,8 @@ soon "Caddy's authority" test -s "$made"
 install --mode=644 "$made" /run/authority.pem
 
 echo "compose: one node"
-mapfile -t environment < <(of single.yaml pyxis)
-# The image's user, which can enter only what it owns.
-user=$(sed -n 's/^USER \([0-9]*\):.*/\1/p' packaging/Containerfile)
+environment_of single.yaml pyxis pyxis.example.com
+# The user can enter only what it owns.
 install --directory --owner="$user" --group="$user" --mode=700 /run/data
 # node COMMAND...: the program, as the recipe runs it. The authority and the network are those of this test.
 node() {
@@ -97,7 +55,7 @@ soon "Caddy" through /readyz
 node bootstrap --owner-email ana@example.org >"$work/again.log" 2>&1 && failed "a second bootstrap"
 
 echo "compose: an agent and its proxy"
-mapfile -t environment < <(of agent.yaml pyxis-proxy)
+environment_of agent.yaml pyxis-proxy pyxis.example.com
 mkdir -p /run/pyxis /var/lib/pyxis
 chown 1000:1000 /run/pyxis /var/lib/pyxis
 chmod 700 /var/lib/pyxis
