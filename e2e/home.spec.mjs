@@ -4,16 +4,16 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { findings } from "./support/axe.mjs";
+import { DESKTOP, SIZES } from "./support/layout.mjs";
 import { World } from "./support/world.mjs";
 
 const world = World.forThisFile();
-const VIEWPORTS = [{ width: 1280, height: 900 }, { width: 390, height: 844 }];
 
 for (const colorScheme of ["light", "dark"]) {
   test(`the home page has no finding on a desktop and a phone, ${colorScheme}`, async () => {
     await world.agent.ask(`/home-${colorScheme}`);
     await world.asOwner(async (page) => {
-      for (const viewport of VIEWPORTS) {
+      for (const viewport of SIZES) {
         await page.setViewportSize(viewport);
         await page.goto("/app");
         await page.getByRole("heading", { name: "Last 24 hours" }).waitFor();
@@ -27,7 +27,7 @@ for (const colorScheme of ["light", "dark"]) {
 test("the oldest pending request is one click away, and Sign out is in view at 1280 by 900", async () => {
   const txn = await world.agent.ask("/home-oldest");
   await world.asOwner(async (page) => {
-    await page.setViewportSize(VIEWPORTS[0]);
+    await page.setViewportSize(DESKTOP);
     await page.goto("/app");
     const box = await page.getByRole("button", { name: "Sign out" }).first().boundingBox();
     assert.ok(box.y + box.height <= 900, JSON.stringify(box));

@@ -6,11 +6,12 @@ import test from "node:test";
 
 import { findings } from "./support/axe.mjs";
 import { faintTexts } from "./support/contrast.mjs";
+import { DESKTOP, PHONE } from "./support/layout.mjs";
 import { World, card, opened } from "./support/world.mjs";
 
 const PENDING = 1000;
 const PAGE = 50;
-const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+const SIZES = { desktop: DESKTOP, phone: PHONE };
 /** Directory for screenshots; none are taken without it. */
 const PICTURES = process.env.PX_TEST_PICTURES;
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { PHONE, SIZES } from "./support/layout.mjs";
+import { proposeTask } from "./support/task.mjs";
 import { World, card, opened } from "./support/world.mjs";
 
 const world = World.forThisFile();
@@ -48,23 +49,11 @@ async function assertStaysOnScreen(page, summary, where) {
   }
 }
 
-async function propose() {
-  const action = { credential: "billing-api", method: "POST", url: world.upstream.url("/refunds/*"), max_uses: 3 };
-  const answer = await fetch(world.server.url("/agent/tasks"), {
-    method: "POST",
-    headers: { "X-PX-Key": world.server.bootstrap.agent_key, "Content-Type": "application/json" },
-    body: JSON.stringify({ purpose: "Refund the March orders", actions: [action], minutes: 60 }),
-  });
-  const task = await answer.json();
-  assert.equal(answer.status, 202, JSON.stringify(task));
-  return `/app/tasks/${task.task_id}`;
-}
-
 for (const viewport of [...SIZES, ...LOW]) {
   const size = `${viewport.width} by ${viewport.height}`;
   test(`every panel that opens stays on a screen of ${size}`, async () => {
     const txn = await world.agent.ask("/panels", { reason: "to see it all", body: JSON.stringify({ rows: [..."abcdefghij"] }) });
-    const task = await propose();
+    const task = await proposeTask(world, "Refund the March orders", { "/refunds/*": 3 });
     await world.asOwner(async (page) => {
       const check = (scope, text, where) =>
         assertStaysOnScreen(page, scope.locator("summary.button", { hasText: text }), `${text} ${where}`);
@@ -74,7 +63,7 @@ for (const viewport of [...SIZES, ...LOW]) {
         if (!path.startsWith("/approve/")) await check(scope, "Approve for 30 min", path);
         await check(scope, "Deny", path);
       }
-      await page.goto(task);
+      await page.goto(`/app/tasks/${task.task_id}`);
       await check(page, "Deny", "on a proposed task");
       await page.getByRole("button", { name: "Approve task" }).click();
       await page.getByText("Task approved.").waitFor();

@@ -6,11 +6,11 @@ import { test } from "node:test";
 import { findings } from "./support/axe.mjs";
 import { answers, holder, inject, refuse } from "./support/holder.mjs";
 import { Issuer } from "./support/issuer.mjs";
+import { PHONE, SIZES } from "./support/layout.mjs";
 import { World } from "./support/world.mjs";
 
 // A folder for pictures to look at.
 const PICTURES = process.env.PX_TEST_PICTURES;
-const PHONE = { width: 390, height: 844 };
 const FIRST = holder(21);
 const SECOND = holder(22);
 const issuer = new Issuer();
@@ -157,6 +157,15 @@ test("the page at another address says where it works", async () => {
   });
 });
 
+/** Makes the list one of tokens, for which the page asks. No chain is needed to see the form. */
+async function asksForTokens(route) {
+  if (route.request().method() !== "POST") return route.continue();
+  const response = await route.fetch();
+  const check = await response.json();
+  for (const stamp of check.suggestions) if (stamp.issued_here) stamp.issued_here = "token_ids";
+  return route.fulfill({ response, json: check });
+}
+
 test("a holder asks this server for a Stamp of its own, and gets it only if its rule holds", async () => {
   const { scorer_id } = world.server.bootstrap;
   const list = { name: "EarlyMember", description: "Joined in the first year", scorer_id, weight: "3" };
@@ -166,7 +175,7 @@ test("a holder asks this server for a Stamp of its own, and gets it only if its 
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("You do not pass yet").waitFor();
     const button = page.getByRole("button", { name: "Get it here: EarlyMember" });
-    for (const viewport of [PHONE, { width: 1280, height: 900 }]) {
+    for (const viewport of SIZES) {
       await page.setViewportSize(viewport);
       await isAccessible(page);
       if (PICTURES) await page.screenshot({ path: `${PICTURES}/own-stamp-${viewport.width}.png`, fullPage: true });
@@ -174,6 +183,19 @@ test("a holder asks this server for a Stamp of its own, and gets it only if its 
     await button.focus();
     await page.keyboard.press("Enter");
   };
+  await asHolder(SECOND, async (page) => {
+    await page.route("**/check", asksForTokens);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const tokens = page.getByLabel("Token ids, separated by spaces");
+    await tokens.waitFor();
+    for (const viewport of SIZES) {
+      await page.setViewportSize(viewport);
+      await isAccessible(page);
+      const { width } = await tokens.boundingBox();
+      assert.ok(width >= 200, `room for ids at ${viewport.width} px: ${width}`);
+      if (PICTURES) await page.screenshot({ path: `${PICTURES}/own-stamp-items-${viewport.width}.png`, fullPage: true });
+    }
+  });
   await asHolder(SECOND, async (page) => {
     await ask(page);
     await page.getByText("the address is not on this list").waitFor();

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
 
+import { PHONE } from "./support/layout.mjs";
 import { World } from "./support/world.mjs";
 
 const world = World.forThisFile({}, async () => {
@@ -12,7 +13,6 @@ const world = World.forThisFile({}, async () => {
     assert.ok(answer.ok, await answer.text());
   }
 });
-const PHONE = { width: 390, height: 844 };
 
 /** The names of the agents on the page, from top to bottom. */
 function names(page) {

@@ -5,24 +5,13 @@ import test from "node:test";
 
 import { registerPasskey, withAuthenticator } from "./support/passkey.mjs";
 import { assertFine } from "./support/layout.mjs";
-import { within } from "./support/within.mjs";
+import { proposeTask } from "./support/task.mjs";
 import { World } from "./support/world.mjs";
 
 const world = World.forThisFile();
 
-/** Proposes a task with two actions; its id. */
-async function propose(purpose) {
-  const action = (path, max_uses) =>
-    ({ credential: "billing-api", method: "POST", url: world.upstream.url(path), max_uses });
-  const answer = await within("/agent/tasks", fetch(world.server.url("/agent/tasks"), {
-    method: "POST",
-    headers: { "X-PX-Key": world.server.bootstrap.agent_key, "Content-Type": "application/json" },
-    body: JSON.stringify({ purpose, actions: [action("/refunds/*", 10), action("/notes", 3)], minutes: 120 }),
-  }));
-  const task = await answer.json();
-  assert.equal(answer.status, 202, JSON.stringify(task));
-  return task;
-}
+/** Proposes a task with two actions. */
+const propose = (purpose) => proposeTask(world, purpose, { "/refunds/*": 10, "/notes": 3 });
 
 test("a task is proposed, trimmed, approved, used and stopped", async () => {
   const { agent, upstream } = world;
