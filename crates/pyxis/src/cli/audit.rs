@@ -35,7 +35,7 @@ pub enum AuditCommand {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Verify a receipt; with its keys in a file, with nothing but files. Exit 1 if it is not genuine.
+    /// Verify a receipt. With --keys, only the two files are read. Exit 1 if it is not genuine.
     VerifyReceipt {
         /// Receipt to verify.
         file: PathBuf,

@@ -60,12 +60,14 @@ labels! {
     /// The display name of an issuer.
     IssuerLabel = "name", "NAME", "Display name", String, ValueParser::string();
     /// A model of wallet activity.
-    ModelLabel = "model", "MODEL", "Model that it replaces", Model, ValueParser::new(model);
+    ModelLabel = "model", "MODEL", "Built-in model that your model replaces", Model, ValueParser::new(model);
     /// A person, named by an e-mail address.
     PersonLabel = "email", "EMAIL", "E-mail address", String, ValueParser::string();
     /// A scorer.
     ScorerLabel = "name", "NAME", "Scorer name", String, ValueParser::string();
-    /// An own Stamp and its list or condition.
+    /// An allow list, with the Stamp that it gives.
+    ListLabel = "name", "NAME", "Name of the list and of its Stamp", StampName, ValueParser::new(StampName::from_str);
+    /// An on-chain Stamp.
     StampLabel = "name", "NAME", "Name of the Stamp", StampName, ValueParser::new(StampName::from_str);
     /// A workspace.
     WorkspaceLabel = "name", "NAME", "Workspace name", String, ValueParser::string();
@@ -103,8 +105,12 @@ impl<L: NameLabel, const REQUIRED: bool> FromArgMatches for NameArgument<L, REQU
 
 impl<L: NameLabel, const REQUIRED: bool> Args for NameArgument<L, REQUIRED> {
     fn augment_args(command: Command) -> Command {
-        let argument = Arg::new(ARGUMENT).value_name(L::PLACEHOLDER).value_parser(L::parser()).help(L::HELP);
-        let argument = if REQUIRED { argument.required_unless_present(OPTION) } else { argument };
+        let argument = Arg::new(ARGUMENT).value_name(L::PLACEHOLDER).value_parser(L::parser());
+        let argument = if REQUIRED {
+            argument.help(L::HELP).required_unless_present(OPTION)
+        } else {
+            argument.help(format!("{} [default: all]", L::HELP))
+        };
         let option = Arg::new(OPTION).long(L::LONG).value_name(L::PLACEHOLDER).value_parser(L::parser());
         let option = option.help(format!("{}, instead of the argument", L::HELP));
         let option = if L::LONG == "name" { option } else { option.alias("name") };

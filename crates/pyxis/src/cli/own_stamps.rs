@@ -10,7 +10,7 @@ use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
 
 use super::confirmation::Confirmation;
-use super::names::{NameArgument, StampLabel};
+use super::names::{ListLabel, NameArgument, StampLabel};
 
 /// Validity, description and weight of an own Stamp.
 #[derive(Debug, Args)]
@@ -61,7 +61,7 @@ pub enum AllowListCommand {
     /// Add an empty allow list.
     Create {
         #[command(flatten)]
-        name: NameArgument<StampLabel>,
+        name: NameArgument<ListLabel>,
         #[command(flatten)]
         options: OwnStampOptions,
     },
@@ -70,7 +70,7 @@ pub enum AllowListCommand {
     /// Print an allow list.
     Show {
         #[command(flatten)]
-        name: NameArgument<StampLabel>,
+        name: NameArgument<ListLabel>,
         /// Print its addresses instead, one per line.
         #[arg(long)]
         addresses: bool,
@@ -78,7 +78,7 @@ pub enum AllowListCommand {
     /// Add addresses to a list. Exit 3 if all of them are on it.
     Add {
         #[command(flatten)]
-        name: NameArgument<StampLabel>,
+        name: NameArgument<ListLabel>,
         #[command(flatten)]
         addresses: AddressOptions,
         /// Read the other columns of the file as nullifiers. Of addresses with the same nullifier, one Stamp counts.
@@ -88,7 +88,7 @@ pub enum AllowListCommand {
     /// Remove addresses from a list and withdraw their Stamps. Exit 3 if none of them is on it.
     Remove {
         #[command(flatten)]
-        name: NameArgument<StampLabel>,
+        name: NameArgument<ListLabel>,
         #[command(flatten)]
         addresses: AddressOptions,
         #[command(flatten)]
@@ -97,7 +97,7 @@ pub enum AllowListCommand {
     /// Delete a list and withdraw its Stamps.
     Delete {
         #[command(flatten)]
-        name: NameArgument<StampLabel>,
+        name: NameArgument<ListLabel>,
         #[command(flatten)]
         confirmation: Confirmation,
     },

@@ -29,7 +29,7 @@ async fn finish_many(site: &Site) {
     }
 }
 
-/// What was open within 10 minutes of now.
+/// Requests that were open within 10 minutes of now.
 async fn listed(site: &Site, more: &[&str]) -> Value {
     let now = SystemClock.now().to_rfc3339();
     let command = ["audit", "in-flight", "--around", &now, "--margin", "600"];

@@ -173,7 +173,7 @@ fn disturbances() -> impl Strategy<Value = Vec<Disturbance>> {
     proptest::collection::vec(step, 2..14)
 }
 
-/// What happened to a request, as those who decided were told.
+/// History of a request, as those who decided were told.
 struct Told {
     /// Body of each version by its digest.
     bodies: Vec<(String, String)>,

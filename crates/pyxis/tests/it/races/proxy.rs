@@ -135,7 +135,7 @@ fn credential(name: &str, auth: Auth) -> CredentialInput {
     CredentialInput { name: name.to_owned(), auth: Some(auth), ..CredentialInput::default() }
 }
 
-/// What the client of a node reaches: this machine, by the names that the gate resolves.
+/// Client of a node: it reaches this machine, by the names that the gate resolves.
 fn net(gate: &Arc<Gate>, authority: &Authority) -> ClientConfig {
     let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
     ClientConfig {

@@ -75,13 +75,20 @@ async fn with_card(database: TestDatabase) -> (Proxy, Upstream) {
     (quiet(database, ChatSettings::default().with_platform(settings), policy).await, receiver)
 }
 
+/// A task is decided on its page: the only button opens it.
+fn only_links(buttons: &[(String, Value)], task: TaskId) {
+    let [(label, button)] = buttons else { panic!("{buttons:?}") };
+    assert_eq!((label.as_str(), button["url"].as_str()), ("Read and decide", Some(page(task).as_str())));
+}
+
 engines! {
-    async fn telegram_shows_a_task_without_buttons_and_edits_the_message_when_it_is_decided_and_stopped(database: TestDatabase) {
+    async fn telegram_links_to_a_task_and_edits_the_message_when_it_is_decided_and_stopped(database: TestDatabase) {
         let (proxy, telegram) = with_telegram(database, r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#).await;
         let task = propose(&proxy, PURPOSE).await;
         deliver(&proxy).await;
         let [posted] = telegram.messages().try_into().unwrap();
-        assert_eq!((posted.chat.as_str(), posted.buttons.len()), ("-100200", 0));
+        assert_eq!(posted.chat, "-100200");
+        only_links(&posted.buttons, task);
         let purpose = format!("Purpose: “{FLAT}”");
         let way = format!("Read the task and decide: {}", page(task));
         says(&posted.text, &[
@@ -105,14 +112,14 @@ engines! {
         assert_eq!((row.wanted, row.shown, row.next_at), (MessageState::Stopped, Some(MessageState::Stopped), None));
     }
 
-    async fn slack_shows_a_task_without_buttons_and_edits_the_message_when_it_is_denied(database: TestDatabase) {
+    async fn slack_links_to_a_task_and_edits_the_message_when_it_is_denied(database: TestDatabase) {
         let (proxy, slack) = with_slack(database).await;
         let task = propose(&proxy, PURPOSE).await;
         deliver(&proxy).await;
         let [posted] = slack.messages().try_into().unwrap();
         let purpose = format!("Purpose: “{FLAT}”");
         says(&posted.text, &["Task needs approval", "default-agent proposes a task", &purpose, "Actions: 2", &page(task)]);
-        assert!(posted.buttons.is_empty(), "{:?}", posted.buttons);
+        only_links(&posted.buttons, task);
         deny(&proxy, task, "one by one").await;
         deliver(&proxy).await;
         let [edited] = slack.messages().try_into().unwrap();
@@ -120,13 +127,14 @@ engines! {
         assert!(edited.ts == posted.ts && !edited.text.contains("https://px.example.com"), "{}", edited.text);
     }
 
-    async fn discord_shows_a_task_without_buttons_and_edits_the_message_when_its_agent_withdraws_it(database: TestDatabase) {
+    async fn discord_links_to_a_task_and_edits_the_message_when_its_agent_withdraws_it(database: TestDatabase) {
         let (proxy, discord) = with_discord(database).await;
         let task = propose(&proxy, PURPOSE).await;
         deliver(&proxy).await;
         let [posted] = discord.messages().try_into().unwrap();
         says(&posted.text, &["Task needs approval", FLAT, "Actions: 2", &page(task)]);
-        assert!(posted.buttons.is_empty() && !posted.has_markup, "{posted:?}");
+        only_links(&posted.buttons, task);
+        assert!(!posted.has_markup, "{posted:?}");
         withdraw(&proxy, task).await;
         deliver(&proxy).await;
         let [edited] = discord.messages().try_into().unwrap();

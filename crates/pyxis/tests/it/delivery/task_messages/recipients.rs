@@ -1,4 +1,4 @@
-//! Rooms and people that are told of a task, and when.
+//! Recipients of messages about tasks, and the time at which they get them.
 
 use pyxis_core::auth::{Auth, BearerToken};
 use pyxis_gateway::SecretValue;
