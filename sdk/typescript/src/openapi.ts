@@ -1,6 +1,23 @@
 // Generated from the server's OpenAPI document by `npm run generate`. Types only; do not edit.
 
 export interface paths {
+    "/.well-known/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the public keys of score tokens, as a JSON Web Key Set (RFC 7517) */
+        get: operations["getScoreTokenKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/.well-known/pyxis-score-keys": {
         parameters: {
             query?: never;
@@ -449,6 +466,22 @@ export interface components {
         };
         /** @enum {string} */
         IngestStatus: "accepted" | "replaced" | "unchanged" | "rejected";
+        /** @description A public key as JSON Web Keys are written (RFC 7517, RFC 7518). */
+        JsonWebKey: {
+            alg: string;
+            crv: string;
+            /** @description The key's thumbprint (RFC 7638). */
+            kid: string;
+            kty: string;
+            use: string;
+            /** @description Base64url of 32 bytes. */
+            x: string;
+            /** @description Base64url of 32 bytes. */
+            y: string;
+        };
+        JsonWebKeySet: {
+            keys: components["schemas"]["JsonWebKey"][];
+        };
         /** @description A stored upstream response. */
         KeptResponse: {
             /** @description The body, as text or base64. */
@@ -874,6 +907,26 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getScoreTokenKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JsonWebKeySet"];
+                };
+            };
+        };
+    };
     getScoreKeys: {
         parameters: {
             query?: never;
