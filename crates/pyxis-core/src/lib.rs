@@ -10,6 +10,7 @@ pub mod admin_error;
 pub mod agent_client;
 pub mod approval;
 pub mod approval_mode;
+pub mod audit_decision;
 pub mod audit_event;
 pub mod auth;
 pub mod brand;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
@@ -74,7 +75,7 @@ fn record(now: UnixMillis) -> AuditRecord {
         actor: "agent:0199b1c0-0000-7000-8000-000000000000".into(),
         actor_name: "default-agent".to_owned(),
         credential: Some("payments".to_owned()),
-        decision: Some("auto_approve".into()),
+        decision: Some(AuditDecision::Auto.into()),
         method: Some("GET".to_owned()),
         host: Some("api.example.com".to_owned()),
         detail: r#"{"path":"/v1/customers/42","rule":"auto_method","request_id":"0199b1c0"}"#.to_owned(),

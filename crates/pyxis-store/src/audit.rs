@@ -15,19 +15,18 @@ mod search;
 mod tree;
 mod verify;
 
-use std::borrow::Cow;
-
 use hmac::{Hmac, Mac};
 use pyxis_core::actor::ActorId;
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::{GrantId, TxnId, WorkspaceId};
 use sha2::Sha256;
 
-use crate::StoreError;
 use crate::cipher::Keyring;
 use crate::db::{Bind, FromRow, Row, Value};
+use crate::{StoreError, StoredName};
 
 pub use append::append_in;
 pub use appender::Appender;
@@ -66,8 +65,8 @@ pub struct AuditRecord {
     pub actor_name: String,
     /// Credential name.
     pub credential: Option<String>,
-    /// Decision that was made.
-    pub decision: Option<Cow<'static, str>>,
+    /// Decision about the request.
+    pub decision: Option<StoredName<AuditDecision>>,
     /// HTTP method.
     pub method: Option<String>,
     /// Host name of the target.
@@ -132,6 +131,16 @@ macro_rules! audit_columns {
     };
 }
 pub(crate) use audit_columns;
+
+/// Condition for requests that were sent without asking a person, and for WebSockets, whose approval ends when they
+/// open.
+macro_rules! sent_without_asking {
+    () => {
+        "(r.kind = 'forward' AND r.decision IN ('auto', 'grant', 'task') \
+         OR r.kind = 'execute' AND r.method = 'WEBSOCKET')"
+    };
+}
+pub(crate) use sent_without_asking;
 
 impl FromRow for AuditRow {
     const TABLE: &'static str = "audit_records";
@@ -201,7 +210,7 @@ impl AuditRecord {
         put_display(out, &self.actor);
         put_text(out, Some(&self.actor_name));
         put_text(out, self.credential.as_deref());
-        put_text(out, self.decision.as_deref());
+        put_text(out, self.decision.as_ref().map(StoredName::as_str));
         put_text(out, self.method.as_deref());
         put_text(out, self.host.as_deref());
         put_id(out, self.txn_id.as_ref());
@@ -305,5 +314,18 @@ impl AuditKeys {
 impl std::fmt::Debug for AuditKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("AuditKeys(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_condition_for_requests_without_asking_names_each_such_decision() {
+        for decision in AuditDecision::ALL {
+            let quoted = format!("'{decision}'");
+            assert_eq!(sent_without_asking!().contains(&quoted), decision.passes(), "{decision}");
+        }
     }
 }

@@ -1,13 +1,16 @@
 //! Queries of the dashboard's home page. Each one reads a bounded part of an index, however much is stored.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, UserId, WebhookId, WorkspaceId};
 
+use crate::audit::RecordedEvent;
 use crate::credentials::{CredentialRow, credential_columns};
 use crate::db::{SqlQuery, sql};
-use crate::{Executor, Store, StoreError, audit, meta};
+use crate::{Executor, Store, StoreError, StoredName, audit, meta};
 
 /// Most records that [`decisions`] looks at, newest first.
 pub const COUNTED: u32 = 100_000;
@@ -19,12 +22,11 @@ const SKEW: Duration = Duration::from_mins(10);
 /// Records with the same event and decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decisions {
-    /// Stored name of the event.
-    pub kind: String,
-    /// Decision that was made.
-    pub decision: Option<String>,
+    pub event: RecordedEvent,
+    pub decision: Option<StoredName<AuditDecision>>,
     /// True if the request was sent and no response arrived.
     pub failed: bool,
+    /// Number of records.
     pub count: i64,
 }
 
@@ -71,9 +73,12 @@ pub(crate) async fn count_after(
          LEFT JOIN audit_records AS o ON o.ref_seq = r.seq AND o.kind = 'outcome' WHERE r.at >= $4) AS counted \
          GROUP BY kind, decision, failed ORDER BY kind, decision, failed");
     let query = query.bind(workspace).bind(after).bind(i64::from(COUNTED)).bind(since);
-    let found: Vec<(String, Option<String>, i64, i64)> = executor.all(query).await?;
-    let decisions =
-        |(kind, decision, failed, count)| Decisions { kind, decision, failed: failed == 1, count };
+    let found: Vec<(Cow<'static, str>, Option<StoredName<AuditDecision>>, i64, i64)> =
+        executor.all(query).await?;
+    let decisions = |(kind, decision, failed, count)| {
+        let event = RecordedEvent::read(kind);
+        Decisions { event, decision, failed: failed == 1, count }
+    };
     Ok(found.into_iter().map(decisions).collect())
 }
 

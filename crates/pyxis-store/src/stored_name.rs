@@ -1,7 +1,9 @@
 //! Names of closed sets in columns whose rows stay readable when a newer version adds a name.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::policy::Rule;
 
@@ -24,6 +26,20 @@ pub enum StoredName<T> {
 }
 
 impl<T: ClosedSet> StoredName<T> {
+    /// The value with exactly this name, or the name itself.
+    pub fn from_name(name: String) -> Self {
+        let known = T::ALL.iter().copied().find(|value| value.name() == name);
+        known.map_or(Self::Unknown(name), Self::Known)
+    }
+
+    /// The value, unless a newer version wrote it.
+    pub const fn known(&self) -> Option<T> {
+        match self {
+            Self::Known(value) => Some(*value),
+            Self::Unknown(_) => None,
+        }
+    }
+
     /// The name, known or not.
     pub fn as_str(&self) -> &str {
         match self {
@@ -50,23 +66,32 @@ impl<T: ClosedSet> fmt::Display for StoredName<T> {
     }
 }
 
-impl<T: ClosedSet> Bind for &StoredName<T> {
+impl<T: ClosedSet> Bind for StoredName<T> {
     const NULL: Value = <String as Bind>::NULL;
 
     fn bind(self) -> Value {
-        self.as_str().bind()
+        match self {
+            Self::Known(value) => Cow::Borrowed(value.name()).bind(),
+            Self::Unknown(name) => name.bind(),
+        }
     }
 }
 
 impl<T: ClosedSet> Column for StoredName<T> {
     fn read(cell: Cell<'_>) -> Option<Self> {
-        let name = String::read(cell)?;
-        let known = T::ALL.iter().copied().find(|value| value.name() == name);
-        Some(known.map_or(Self::Unknown(name), Self::Known))
+        String::read(cell).map(Self::from_name)
     }
 }
 
 impl ClosedSet for Rule {
+    const ALL: &'static [Self] = Self::ALL;
+
+    fn name(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl ClosedSet for AuditDecision {
     const ALL: &'static [Self] = Self::ALL;
 
     fn name(self) -> &'static str {

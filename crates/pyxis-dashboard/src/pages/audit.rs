@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::response::Response;
 use pyxis_core::actor::ActorId;
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
@@ -78,7 +79,7 @@ impl Search {
             events: wanted_events(&self.event, &self.outcome),
             actor: agent.map(ActorId::Agent),
             credential: some(&self.credential),
-            decision: outcome.and_then(|(_, _, decision)| *decision).map(str::to_owned),
+            decision: outcome.and_then(|(_, _, decision)| *decision).map(Into::into),
             failed: self.outcome == "failed",
             text: some(&self.q),
             from: day(&self.from),
@@ -203,7 +204,7 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
         .collect();
     let mut totals = [0_u64; 4];
     for (at, decision, count) in counts {
-        let series = series_of(&decision);
+        let series = series_of(decision.known());
         let count = u64::try_from(count).unwrap_or(0);
         let place = usize::try_from((at.0 - from.0) / width).unwrap_or(0);
         if let Some(bucket) = buckets.get_mut(place) {
@@ -227,13 +228,13 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
     Ok(StackedBars::new("Requests by decision", description, named.collect(), buckets))
 }
 
-fn series_of(decision: &str) -> usize {
+const fn series_of(decision: Option<AuditDecision>) -> usize {
     match decision {
-        "auto" => 0,
+        Some(AuditDecision::Auto) => 0,
         // A task allows like a grant: a person approved before.
-        "grant" | "task" => 1,
-        "pending" => 2,
-        _ => 3,
+        Some(AuditDecision::Grant | AuditDecision::Task) => 1,
+        Some(AuditDecision::Pending) => 2,
+        Some(AuditDecision::Approved | AuditDecision::Denied | AuditDecision::Refused) | None => 3,
     }
 }
 

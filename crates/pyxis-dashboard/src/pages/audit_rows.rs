@@ -1,7 +1,9 @@
 //! Audit records as readable lines.
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::{AuditEvent, EventGroup};
 use pyxis_core::clock::UnixMillis;
+use pyxis_store::StoredName;
 use pyxis_store::audit::AuditEntry;
 use serde_json::Value;
 
@@ -11,16 +13,16 @@ use crate::view::audit::AuditRow;
 use crate::view::{DecisionBadge, Timestamp};
 
 /// Outcomes to filter by: the value, the words, the record's decision.
-pub(super) const OUTCOMES: &[(&str, &str, Option<&str>)] = &[
-    ("passed", "Allowed by policy", Some("auto")),
-    ("grant", "Allowed by a grant", Some("grant")),
-    ("task", "Allowed by a task", Some("task")),
-    ("asked", "Sent for approval", Some("pending")),
-    ("approved", "Approved and sent", Some("approved")),
+pub(super) const OUTCOMES: &[(&str, &str, Option<AuditDecision>)] = &[
+    ("passed", "Allowed by policy", Some(AuditDecision::Auto)),
+    ("grant", "Allowed by a grant", Some(AuditDecision::Grant)),
+    ("task", "Allowed by a task", Some(AuditDecision::Task)),
+    ("asked", "Sent for approval", Some(AuditDecision::Pending)),
+    ("approved", "Approved and sent", Some(AuditDecision::Approved)),
     ("denied-by-person", "Denied by a person", None),
     ("expired", "Expired or withdrawn", None),
-    ("denied", "Denied by policy", Some("denied")),
-    ("refused", "Refused", Some("refused")),
+    ("denied", "Denied by policy", Some(AuditDecision::Denied)),
+    ("refused", "Refused", Some(AuditDecision::Refused)),
     ("failed", "Failed: no response", None),
 ];
 
@@ -73,6 +75,7 @@ fn chosen_events(choice: &str) -> Vec<AuditEvent> {
 pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
     let record = &entry.record.record;
     let event = record.event.as_known();
+    let decision = record.decision.as_ref().and_then(StoredName::known);
     let detail: Value = serde_json::from_str(&record.detail).unwrap_or_default();
     let after: Value = entry
         .outcome
@@ -91,7 +94,7 @@ pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
     AuditRow {
         at: Timestamp::new(record.at, now),
         event: event.map_or_else(|| record.event.name().to_owned(), |event| event.label().to_owned()),
-        outcome: event.and_then(|event| outcome(event, record.decision.as_deref(), &after)),
+        outcome: event.and_then(|event| outcome(event, decision, &after)),
         actor: record.actor_name.clone(),
         subject: record.credential.clone().unwrap_or_else(|| subject(&detail)),
         request,
@@ -101,20 +104,21 @@ pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
     }
 }
 
-fn outcome(event: AuditEvent, decision: Option<&str>, after: &Value) -> Option<DecisionBadge> {
+fn outcome(event: AuditEvent, decision: Option<AuditDecision>, after: &Value) -> Option<DecisionBadge> {
     let failed = after["error"].is_string();
     Some(match (event, decision) {
-        (
-            AuditEvent::RequestReceived | AuditEvent::RequestExecuted,
-            Some("auto" | "grant" | "task" | "approved"),
-        ) if failed => DecisionBadge::Failed,
-        (AuditEvent::RequestReceived, Some("auto" | "grant" | "task")) => DecisionBadge::Passed,
-        (AuditEvent::RequestReceived, Some("pending")) => DecisionBadge::Pending,
-        (AuditEvent::RequestReceived, Some("denied")) | (AuditEvent::ApprovalDenied, _) => {
+        (AuditEvent::RequestReceived | AuditEvent::RequestExecuted, Some(decision))
+            if failed && (decision.passes() || decision == AuditDecision::Approved) =>
+        {
+            DecisionBadge::Failed
+        }
+        (AuditEvent::RequestReceived, Some(decision)) if decision.passes() => DecisionBadge::Passed,
+        (AuditEvent::RequestReceived, Some(AuditDecision::Pending)) => DecisionBadge::Pending,
+        (AuditEvent::RequestReceived, Some(AuditDecision::Denied)) | (AuditEvent::ApprovalDenied, _) => {
             DecisionBadge::Denied
         }
         // The decision has its own line with its own badge.
-        (AuditEvent::RequestExecuted, Some("approved")) => return None,
+        (AuditEvent::RequestExecuted, Some(AuditDecision::Approved)) => return None,
         (AuditEvent::RequestReceived | AuditEvent::RequestExecuted | AuditEvent::ApprovalOutcomeLost, _) => {
             DecisionBadge::Failed
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
@@ -93,25 +94,29 @@ async fn oldest(state: &State, who: &SignedIn) -> Result<Option<OldestRequest>, 
 type Kind = (&'static str, &'static str, &'static str, fn(&Decisions) -> bool);
 
 const KINDS: [Kind; 9] = [
-    ("Allowed by policy", "passed", "chart-1", |one| is_request(one, "auto")),
-    ("Allowed by a grant", "grant", "chart-5", |one| is_request(one, "grant")),
-    ("Allowed by a task", "task", "chart-6", |one| is_request(one, "task")),
-    ("Approved and sent", "approved", "chart-2", |one| one.decision.as_deref() == Some("approved")),
+    ("Allowed by policy", "passed", "chart-1", |one| is_request(one, AuditDecision::Auto)),
+    ("Allowed by a grant", "grant", "chart-5", |one| is_request(one, AuditDecision::Grant)),
+    ("Allowed by a task", "task", "chart-6", |one| is_request(one, AuditDecision::Task)),
+    ("Approved and sent", "approved", "chart-2", |one| is_decided(one, AuditDecision::Approved)),
     ("Denied by a person", "denied-by-person", "chart-3", |one| is_event(one, AuditEvent::ApprovalDenied)),
-    ("Denied by policy", "denied", "chart-3", |one| is_request(one, "denied")),
+    ("Denied by policy", "denied", "chart-3", |one| is_request(one, AuditDecision::Denied)),
     ("Expired or withdrawn", "expired", "chart-4", |one| {
         is_event(one, AuditEvent::ApprovalExpired) || is_event(one, AuditEvent::ApprovalWithdrawn)
     }),
-    ("Refused", "refused", "chart-3", |one| one.decision.as_deref() == Some("refused")),
+    ("Refused", "refused", "chart-3", |one| is_decided(one, AuditDecision::Refused)),
     ("Failed: no response", "failed", "chart-6", |one| one.failed),
 ];
 
 fn is_event(one: &Decisions, event: AuditEvent) -> bool {
-    one.kind == event.stored_kind()
+    one.event == event
 }
 
-fn is_request(one: &Decisions, decision: &str) -> bool {
-    is_event(one, AuditEvent::RequestReceived) && one.decision.as_deref() == Some(decision)
+fn is_decided(one: &Decisions, decision: AuditDecision) -> bool {
+    one.decision.as_ref().is_some_and(|stored| stored.is(decision))
+}
+
+fn is_request(one: &Decisions, decision: AuditDecision) -> bool {
+    is_event(one, AuditEvent::RequestReceived) && is_decided(one, decision)
 }
 
 fn table(found: &[Decisions], since: UnixMillis) -> DayTable {
@@ -153,18 +158,17 @@ mod tests {
     use super::*;
     use crate::pages::audit_rows::OUTCOMES;
 
-    fn found(kind: AuditEvent, decision: Option<&str>, failed: bool, count: i64) -> Decisions {
-        let kind = kind.stored_kind().to_owned();
-        Decisions { kind, decision: decision.map(str::to_owned), failed, count }
+    fn found(event: AuditEvent, decision: Option<AuditDecision>, failed: bool, count: i64) -> Decisions {
+        Decisions { event: event.into(), decision: decision.map(Into::into), failed, count }
     }
 
     #[test]
     fn a_failed_request_counts_as_allowed_and_as_failed() {
         let records = [
-            found(AuditEvent::RequestReceived, Some("auto"), false, 3),
-            found(AuditEvent::RequestReceived, Some("auto"), true, 1),
-            found(AuditEvent::RequestReceived, Some("task"), false, 5),
-            found(AuditEvent::RequestReceived, Some("pending"), false, 9),
+            found(AuditEvent::RequestReceived, Some(AuditDecision::Auto), false, 3),
+            found(AuditEvent::RequestReceived, Some(AuditDecision::Auto), true, 1),
+            found(AuditEvent::RequestReceived, Some(AuditDecision::Task), false, 5),
+            found(AuditEvent::RequestReceived, Some(AuditDecision::Pending), false, 9),
             found(AuditEvent::ApprovalWithdrawn, None, false, 2),
         ];
         let table = table(&records, UnixMillis(1_767_225_600_000));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::response::Response;
 use pyxis_core::actor::ActorId;
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_gateway::Error as Service;
@@ -184,7 +185,8 @@ async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<
     for tally in audit::requests_over_time(&state.gateway, workspace, from, to, width).await? {
         let removed = || Used::new(tally.name, None, Some("Removed"), number);
         let used = all.entry(tally.actor).or_insert_with(removed);
-        let is_refused = matches!(tally.decision.as_str(), "denied" | "refused");
+        let is_refused =
+            matches!(tally.decision.known(), Some(AuditDecision::Denied | AuditDecision::Refused));
         let (admitted, refused) = if is_refused { (0, tally.count) } else { (tally.count, 0) };
         used.add(bars.bar_index(tally.at), admitted, refused);
     }

@@ -1,12 +1,13 @@
 //! Queries on the audit log.
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::id::WorkspaceId;
 use pyxis_http::openapi::{Id, Time};
-use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditEntry, AuditFilter, ChainVerdict, Tally};
 use pyxis_store::home::{self, Decisions, RefusedCredential};
+use pyxis_store::{Store, StoredName};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -33,7 +34,7 @@ pub async fn over_time(
     from: UnixMillis,
     to: UnixMillis,
     bucket_ms: i64,
-) -> Result<Vec<(UnixMillis, String, i64)>> {
+) -> Result<Vec<(UnixMillis, StoredName<AuditDecision>, i64)>> {
     Ok(audit::decisions_over_time(store, workspace, from, to, bucket_ms).await?)
 }
 
@@ -161,7 +162,7 @@ pub fn to_json(entry: &AuditEntry) -> Value {
         "actor": record.actor.to_string(),
         "actor_name": record.actor_name,
         "credential": record.credential,
-        "decision": record.decision,
+        "decision": record.decision.as_ref().map(StoredName::as_str),
         "method": record.method,
         "host": record.host,
         "txn_id": record.txn_id,

@@ -2,6 +2,7 @@
 
 use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
@@ -164,7 +165,7 @@ async fn record_stranger(
     record.workspace_id = Some(workspace);
     record.actor = ActorId::Other(format!("{}:{}", account.platform.as_str(), account.id));
     account.label.clone_into(&mut record.actor_name);
-    record.decision = Some("refused".into());
+    record.decision = Some(AuditDecision::Refused.into());
     record.txn_id = Some(txn);
     let mut tx = state.store.begin().await?;
     audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;

@@ -1,6 +1,7 @@
 //! Audit records of the data path, built in one place.
 
 use pyxis_core::actor::ActorId;
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{NodeId, TaskId, TxnId, WorkspaceId};
@@ -89,16 +90,16 @@ pub(crate) fn forward(
     passage: &AllowedBy,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = base(state.now(), asked, "auto", words);
+    let mut record = base(state.now(), asked, AuditDecision::Auto, words);
     let (rule, pattern) = (passage.matched.rule.as_str(), passage.matched.pattern.as_deref());
     let node = sending_node(&state.config, state.node);
     let task_id = passage.task.map(|claimed| claimed.task);
     record.detail = json(&ForwardDetail { node, task_id, ..ForwardDetail::new(asked, rule, pattern, words) });
     if task_id.is_some() {
-        record.decision = Some("task".into());
+        record.decision = Some(AuditDecision::Task.into());
     }
     if let Some(grant) = &passage.grant {
-        record.decision = Some("grant".into());
+        record.decision = Some(AuditDecision::Grant.into());
         record.grant_id = Some(grant.id);
         state.metrics().grant_uses.increment(1);
     }
@@ -125,7 +126,7 @@ pub(crate) fn listing(
     record.actor = actor;
     name.clone_into(&mut record.actor_name);
     record.credential = Some(credential.row.name.clone());
-    record.decision = Some("auto".into());
+    record.decision = Some(AuditDecision::Auto.into());
     record.method = Some("POST".to_owned());
     record.host = Some(target.authority());
     record.detail = json(&ForwardDetail {
@@ -150,7 +151,7 @@ pub(crate) fn pending_record(
     txn: TxnId,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = build(state.now(), asked, "pending", matched, words);
+    let mut record = build(state.now(), asked, AuditDecision::Pending, matched, words);
     record.txn_id = Some(txn);
     state.metrics().paused.increment(1);
     record
@@ -159,8 +160,8 @@ pub(crate) fn pending_record(
 /// A request that was refused; recorded, but not waited for: nothing was sent.
 pub(crate) fn record_refusal(state: &State, asked: &ValidatedRequest<'_>, error: &Error) {
     let (decision, pattern) = match error {
-        Error::DeniedByPolicy { pattern } => ("denied", pattern.clone()),
-        _ => ("refused", None),
+        Error::DeniedByPolicy { pattern } => (AuditDecision::Denied, pattern.clone()),
+        _ => (AuditDecision::Refused, None),
     };
     let words = Redactor::of_credential(&state.keyring, asked).redact_request(asked);
     let mut record = base(state.now(), asked, decision, &words);
@@ -191,7 +192,7 @@ fn of_approved(now: UnixMillis, row: &ApprovalRow) -> AuditRecord {
     record.actor = ActorId::Agent(row.agent_id);
     record.actor_name.clone_from(&row.agent_name);
     record.credential = Some(row.credential_name.clone());
-    record.decision = Some("approved".into());
+    record.decision = Some(AuditDecision::Approved.into());
     record.method = Some(row.method.clone());
     record.host = Some(row.target_host.clone());
     record.txn_id = Some(row.txn_id);
@@ -233,7 +234,7 @@ pub(crate) fn outcome_unknown(now: UnixMillis, sent: &AuditRow) -> AuditRecord {
 fn build(
     now: UnixMillis,
     asked: &ValidatedRequest<'_>,
-    decision: &'static str,
+    decision: AuditDecision,
     matched: &Matched,
     words: &RedactedRequest,
 ) -> AuditRecord {
@@ -246,7 +247,7 @@ fn build(
 fn base(
     now: UnixMillis,
     asked: &ValidatedRequest<'_>,
-    decision: &'static str,
+    decision: AuditDecision,
     words: &RedactedRequest,
 ) -> AuditRecord {
     let mut record = AuditRecord::new(now, AuditEvent::RequestReceived);
@@ -268,7 +269,7 @@ pub(crate) fn json(detail: &impl Serialize) -> String {
 /// An approved request that was not sent after all.
 pub(crate) fn not_sent(now: UnixMillis, row: &ApprovalRow, code: &str) -> AuditRecord {
     let mut record = of_approved(now, row);
-    record.decision = Some("refused".into());
+    record.decision = Some(AuditDecision::Refused.into());
     record.detail = json(&serde_json::json!({ "error": code }));
     record
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_core::actor::{Actor, ActorId};
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{CredentialId, TaskId};
 use pyxis_core::policy::{ContentCondition, Method, PolicyVerdict};
@@ -207,7 +208,7 @@ fn record_refusal(state: &State, agent: &ResolvedAgent, action: &TaskActionRow) 
     record.actor = ActorId::Agent(agent.id());
     record.actor_name.clone_from(&agent.row.name);
     record.credential = Some(action.credential_name.clone());
-    record.decision = Some("refused".into());
+    record.decision = Some(AuditDecision::Refused.into());
     record.method = Some(action.method.clone());
     record.detail = json!({ "rule": "stored_secret", "action": action.position }).to_string();
     state.audit.append_detached(record);

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use pyxis_core::actor::ActorId;
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, TaskId, WorkspaceId};
 use pyxis_core::task::{self, TaskState};
@@ -148,7 +149,7 @@ pub async fn requests(store: &Store, task: &TaskView) -> Result<Vec<AuditEntry>>
     let Some(from) = task.row.decided_at else { return Ok(Vec::new()) };
     let filter = AuditFilter {
         actor: Some(ActorId::Agent(task.row.agent_id)),
-        decision: Some("task".to_owned()),
+        decision: Some(AuditDecision::Task.into()),
         text: Some(task.row.id.to_string()),
         from: Some(from),
         limit: MAX_REQUESTS,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::hex;
 use pyxis_core::merkle_log::{LogHash, leaf_hash};
@@ -108,9 +109,9 @@ impl DisclosedRecord {
         AuditEvent::from_name(&self.columns.kind)
     }
 
-    /// Decision of the record.
-    pub fn decision(&self) -> Option<&str> {
-        self.columns.decision.as_deref()
+    /// Decision about the request; `None` for a word that only a newer version knows.
+    pub fn decision(&self) -> Option<AuditDecision> {
+        AuditDecision::from_name(self.columns.decision.as_deref()?)
     }
 
     pub(super) fn text(&self, name: &str) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Facts about a request that follow from its audit records. The server writes a receipt from them, and a verifier
 //! compares them with it.
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 
 use super::claims::{
@@ -59,7 +60,7 @@ impl RecordedFacts {
         .ok_or(FactsError::NoDecision)?;
         let decision = decision(decided, verdict);
         let executed = of(AuditEvent::RequestExecuted);
-        let sent = executed.filter(|record| record.decision() == Some("approved"));
+        let sent = executed.filter(|record| record.decision() == Some(AuditDecision::Approved));
         let sent = sent.map(|record| ReceiptSending {
             digest: decision.digest.clone(),
             at: record.columns.at.clone(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
-use super::audit_columns;
 use super::search::{AuditEntry, head_seq, sent_without_outcome};
+use super::{audit_columns, sent_without_asking};
 use crate::db::sql;
 use crate::{Executor, Store, StoreError};
 
@@ -85,8 +85,9 @@ async fn ended_as_unknown(
         " FROM audit_records o JOIN audit_records r ON r.seq = o.ref_seq \
          WHERE o.seq > $1 AND o.seq <= $2 AND o.kind = 'outcome' \
          AND o.detail LIKE '%\"error\":\"outcome_unknown\"%' \
-         AND (r.kind = 'forward' AND r.decision IN ('auto', 'grant', 'task') \
-         OR r.kind = 'execute' AND r.method = 'WEBSOCKET') ORDER BY o.seq"
+         AND ",
+        sent_without_asking!(),
+        " ORDER BY o.seq"
     ));
     executor.all(query.bind(after).bind(through)).await
 }

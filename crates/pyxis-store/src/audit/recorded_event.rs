@@ -11,7 +11,7 @@ pub struct RecordedEvent(Cow<'static, str>);
 
 impl RecordedEvent {
     /// Wraps the text of a stored record.
-    pub(super) const fn read(stored: Cow<'static, str>) -> Self {
+    pub(crate) const fn read(stored: Cow<'static, str>) -> Self {
         Self(stored)
     }
 

@@ -4,15 +4,16 @@
 //! first name of each event ([`AuditEvent::stored_kind`]).
 
 use pyxis_core::actor::ActorId;
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
 
 use super::ordered::AuditColumn;
-use super::{AuditRow, audit_columns, read_rest};
+use super::{AuditRow, audit_columns, read_rest, sent_without_asking};
 use crate::db::{FromRow, Row, sql};
 use crate::lists::Contains;
-use crate::{Executor, StoreError};
+use crate::{Executor, StoreError, StoredName};
 
 /// Filter for audit records; `None` and empty lists match all.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +24,8 @@ pub struct AuditFilter {
     pub actor: Option<ActorId>,
     /// Credential name.
     pub credential: Option<String>,
-    /// Decision that was made.
-    pub decision: Option<String>,
+    /// Decision about the request. An unknown word matches records of newer versions only.
+    pub decision: Option<StoredName<AuditDecision>>,
     /// HTTP method.
     pub method: Option<String>,
     /// Host name of the target.
@@ -114,7 +115,7 @@ pub async fn decisions_over_time(
     from: UnixMillis,
     to: UnixMillis,
     bucket_ms: i64,
-) -> Result<Vec<(UnixMillis, String, i64)>, StoreError> {
+) -> Result<Vec<(UnixMillis, StoredName<AuditDecision>, i64)>, StoreError> {
     let query = sql(
         "SELECT CAST($1 AS BIGINT) + (at - $1) / $2 * $2, decision, count(*) FROM audit_records \
          WHERE workspace_id = $3 AND kind <> 'outcome' AND kind = 'forward' AND at >= $1 AND at < $4 AND decision IS NOT NULL \
@@ -132,8 +133,8 @@ pub struct Tally {
     pub actor: ActorId,
     /// A name that the actor had.
     pub name: String,
-    /// Decision that was made.
-    pub decision: String,
+    /// Decision about the requests.
+    pub decision: StoredName<AuditDecision>,
     /// Number of requests.
     pub count: i64,
 }
@@ -266,9 +267,9 @@ pub async fn sent_without_outcome(
         "SELECT ",
         audit_columns!("r"),
         " FROM audit_records r WHERE r.seq > $1 AND r.seq <= $2 \
-         AND (r.kind = 'forward' AND r.decision IN ('auto', 'grant', 'task') \
-         OR r.kind = 'execute' AND r.method = 'WEBSOCKET') \
-         AND NOT EXISTS (SELECT 1 FROM audit_records o WHERE o.ref_seq = r.seq AND o.kind = 'outcome')"
+         AND ",
+        sent_without_asking!(),
+        " AND NOT EXISTS (SELECT 1 FROM audit_records o WHERE o.ref_seq = r.seq AND o.kind = 'outcome')"
     ))
     .bind(after)
     .bind(through)

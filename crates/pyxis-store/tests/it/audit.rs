@@ -1,5 +1,6 @@
 //! The audit chain.
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{
@@ -22,7 +23,7 @@ fn record(ws: WorkspaceId, millis: i64) -> AuditRecord {
         actor: "agent:1".into(),
         actor_name: "default-agent".to_owned(),
         credential: Some("api".to_owned()),
-        decision: Some("auto_approve".into()),
+        decision: Some(AuditDecision::Auto.into()),
         method: Some("GET".to_owned()),
         host: Some("api.example.com".to_owned()),
         detail: r#"{"path":"/v1/100%_sure"}"#.to_owned(),
@@ -208,7 +209,7 @@ engines! {
 
     async fn a_search_joins_outcomes_filters_and_pages(main: &Workspace) {
         let denied = AuditRecord {
-            decision: Some("deny".into()),
+            decision: Some(AuditDecision::Denied.into()),
             method: Some("POST".to_owned()),
             actor_name: "Other".to_owned(),
             ..record(main.id, 5)
@@ -227,7 +228,7 @@ engines! {
         assert_eq!(find(AuditFilter { status_class: Some(5), ..all() }).await, [(1, Some(3))]);
         assert_eq!(find(AuditFilter { beyond_seq: Some(2), limit: 1, ..all() }).await, [(1, Some(3))]);
         for filter in [
-            AuditFilter { events: vec![AuditEvent::RequestReceived, AuditEvent::UserAdded], decision: Some("deny".to_owned()), ..all() },
+            AuditFilter { events: vec![AuditEvent::RequestReceived, AuditEvent::UserAdded], decision: Some(AuditDecision::Denied.into()), ..all() },
             AuditFilter { method: Some("POST".to_owned()), ..all() },
             AuditFilter { text: Some("oTHER".to_owned()), ..all() },
             AuditFilter { from: Some(at(2)), to: Some(at(6)), ..all() },
@@ -247,17 +248,17 @@ engines! {
     }
 
     async fn every_order_goes_on_where_a_page_ended_and_leaves_nothing_out(main: &Workspace) {
-        let of = |actor: &str, host: &str, decision: &'static str, millis: i64| AuditRecord {
+        let of = |actor: &str, host: &str, decision: AuditDecision, millis: i64| AuditRecord {
             actor_name: actor.to_owned(),
             host: (!host.is_empty()).then(|| host.to_owned()),
             credential: (host.is_empty()).then(|| "mail".to_owned()),
             decision: Some(decision.into()),
             ..record(main.id, millis)
         };
-        append(main, &[of("b", "x", "auto", 1), of("A", "", "denied", 2), of("b", "y", "auto", 3)]).await;
-        append(main, &[of("c", "y", "denied", 4), outcome(main.id, 1, 500), outcome(main.id, 3, 200)]).await;
+        append(main, &[of("b", "x", AuditDecision::Auto, 1), of("A", "", AuditDecision::Denied, 2), of("b", "y", AuditDecision::Auto, 3)]).await;
+        append(main, &[of("c", "y", AuditDecision::Denied, 4), outcome(main.id, 1, 500), outcome(main.id, 3, 200)]).await;
         let other = main.add_workspace("other").await;
-        append(main, &[AuditRecord { workspace_id: Some(other), ..of("a", "x", "auto", 5) }]).await;
+        append(main, &[AuditRecord { workspace_id: Some(other), ..of("a", "x", AuditDecision::Auto, 5) }]).await;
         for (by, rising) in [
             (AuditColumn::At, [1, 2, 3, 4]),
             (AuditColumn::Kind, [1, 3, 2, 4]),
@@ -290,33 +291,38 @@ engines! {
         assert_eq!(stored, ["forward", "outcome", "sign_in"]);
     }
 
-    async fn an_event_of_a_newer_version_is_read_as_it_was_stored(main: &Workspace) {
+    async fn an_event_and_a_decision_of_a_newer_version_are_read_as_they_were_stored(main: &Workspace) {
         ten(main).await;
         tamper(main, "UPDATE audit_records SET kind = 'moon.landed' WHERE seq = 2").await;
+        tamper(main, "UPDATE audit_records SET decision = 'by_moon_phase' WHERE seq = 2").await;
         let read = audit::stream(&main.store, 2, None, 1).await.unwrap();
         assert_eq!((read[0].record.event.as_known(), read[0].record.event.name()), (None, "moon.landed"));
+        let decision = read[0].record.decision.as_ref().unwrap();
+        assert_eq!((decision.known(), decision.as_str()), (None, "by_moon_phase"));
+        let filter = AuditFilter { decision: Some(decision.clone()), ..AuditFilter::default() };
+        assert_eq!(audit::search(&main.store, main.id, &filter).await.unwrap().len(), 1);
     }
 
     async fn requests_are_counted_by_actor_and_decision(main: &Workspace) {
-        let of = |actor: &str, decision: &'static str, millis: i64| AuditRecord {
+        let of = |actor: &str, decision: AuditDecision, millis: i64| AuditRecord {
             actor: actor.into(),
             decision: Some(decision.into()),
             ..record(main.id, millis)
         };
-        append(main, &[of("agent:1", "auto", 0), of("agent:1", "auto", 9), of("agent:1", "denied", 9)]).await;
-        append(main, &[of("agent:2", "auto", 10), of("agent:1", "auto", 20), outcome(main.id, 1, 200)]).await;
-        append(main, &[AuditRecord { event: AuditEvent::UserSignedIn.into(), ..of("user:1", "auto", 1) }]).await;
+        append(main, &[of("agent:1", AuditDecision::Auto, 0), of("agent:1", AuditDecision::Auto, 9), of("agent:1", AuditDecision::Denied, 9)]).await;
+        append(main, &[of("agent:2", AuditDecision::Auto, 10), of("agent:1", AuditDecision::Auto, 20), outcome(main.id, 1, 200)]).await;
+        append(main, &[AuditRecord { event: AuditEvent::UserSignedIn.into(), ..of("user:1", AuditDecision::Auto, 1) }]).await;
         let other = main.add_workspace("other").await;
         append(main, &[record(other, 1)]).await;
         let found = audit::requests_over_time(&main.store, main.id, at(0), at(20), 10).await.unwrap();
         let told: Vec<_> = found
             .iter()
-            .map(|one| (one.at, one.actor.clone(), one.name.as_str(), one.decision.as_str(), one.count))
+            .map(|one| (one.at, one.actor.clone(), one.name.as_str(), one.decision.known(), one.count))
             .collect();
         assert_eq!(told, [
-            (at(0), "agent:1".into(), "default-agent", "auto", 2),
-            (at(0), "agent:1".into(), "default-agent", "denied", 1),
-            (at(10), "agent:2".into(), "default-agent", "auto", 1),
+            (at(0), "agent:1".into(), "default-agent", Some(AuditDecision::Auto), 2),
+            (at(0), "agent:1".into(), "default-agent", Some(AuditDecision::Denied), 1),
+            (at(10), "agent:2".into(), "default-agent", Some(AuditDecision::Auto), 1),
         ]);
     }
 
@@ -337,10 +343,10 @@ engines! {
     }
 
     async fn decisions_are_counted_in_buckets(main: &Workspace) {
-        let deny = |millis| AuditRecord { decision: Some("deny".into()), ..record(main.id, millis) };
+        let deny = |millis| AuditRecord { decision: Some(AuditDecision::Denied.into()), ..record(main.id, millis) };
         append(main, &[record(main.id, 0), record(main.id, 9), deny(9), deny(25), record(main.id, 30)]).await;
         let counted = audit::decisions_over_time(&main.store, main.id, NOW, at(30), 10).await.unwrap();
-        let expected = [(at(0), "auto_approve", 2), (at(0), "deny", 1), (at(20), "deny", 1)];
-        assert_eq!(counted, expected.map(|(at, decision, count)| (at, decision.to_owned(), count)));
+        let expected = [(at(0), AuditDecision::Auto, 2), (at(0), AuditDecision::Denied, 1), (at(20), AuditDecision::Denied, 1)];
+        assert_eq!(counted, expected.map(|(at, decision, count)| (at, decision.into(), count)));
     }
 }

@@ -49,8 +49,8 @@ async fn sent(proxy: &Proxy) -> usize {
     let filter = AuditFilter { events: vec![AuditEvent::RequestReceived], ..AuditFilter::default() };
     proxy.state.audit.flush().await.unwrap();
     let found = audit::search(&proxy.state.store, proxy.workspace, &filter).await.unwrap();
-    let decisions = found.iter().filter_map(|entry| entry.record.record.decision.as_deref());
-    decisions.filter(|decision| ["auto", "grant"].contains(decision)).count()
+    let decisions = found.iter().filter_map(|entry| entry.record.record.decision.as_ref()?.known());
+    decisions.filter(|decision| decision.passes()).count()
 }
 
 /// A request that the owner approves, with the grant that they ask for; returns its transaction.

@@ -9,6 +9,7 @@ use pyxis_http::admin::{Listed, Manager, PageSize, Paged, PagedList};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::InvalidField;
 use pyxis_http::{Json, Query};
+use pyxis_store::StoredName;
 use pyxis_store::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -115,7 +116,7 @@ pub(super) async fn search(
         events: search.kind.map(|name| event(&name)).transpose()?.into_iter().collect(),
         actor: search.actor.map(Into::into),
         credential: search.credential,
-        decision: search.decision,
+        decision: search.decision.map(StoredName::from_name),
         method: search.method,
         host: search.host,
         text: search.text.map(without_nul).transpose()?,

@@ -1,7 +1,8 @@
-//! The tables of audit events, made from the list of events.
+//! The page of audit events: its tables are made from the list of events.
 
 use std::fmt::Write as _;
 
+use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::EventGroup;
 
 use super::{read, root};
@@ -40,4 +41,13 @@ fn the_tables_of_audit_events_are_made_from_the_list_of_events() {
             "{PAGE} is out of date: run this test with PX_UPDATE_DOCS=1 and commit the page"
         );
     }
+}
+
+#[test]
+fn the_page_of_audit_events_lists_every_decision() {
+    let page = read(PAGE);
+    let line = page.lines().find(|line| line.starts_with("| `decision` |")).expect("a line for decisions");
+    let listed: Vec<&str> = line.split('`').skip(3).step_by(2).collect();
+    let known: Vec<&str> = AuditDecision::ALL.iter().map(|decision| decision.as_str()).collect();
+    assert_eq!(listed, known);
 }
