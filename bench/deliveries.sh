@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bench/deliveries.sh [COUNT [WAITING]]: webhook deliveries from a durable outbox on SQLite to a loopback
-# receiver over TLS, alone and beside an endpoint that never answers; then, with WAITING requests that wait for
-# a person, how soon an endpoint knows of the next one, again alone and beside one that never answers. One JSON
+# receiver over TLS, alone and next to an endpoint that never answers; then, with WAITING requests that wait for
+# a person, how soon an endpoint knows of the next one, again alone and next to one that never answers. One JSON
 # line for each.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

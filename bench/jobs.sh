@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A score job on SQLite in a temporary directory: addresses a second and core, and the largest memory. Beside it, the
+# A score job on SQLite in a temporary directory: addresses a second and core, and the largest memory. Next to it, the
 # same addresses through POST /v2/stamps/{scorer_id}/scores, 1,000 at a time on one connection, in the same run. Both
 # read stored scores of five Stamps each; the job also has the scores of every model. Goals: a million addresses with
 # flat memory.

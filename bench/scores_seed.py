@@ -43,7 +43,7 @@ def stamps(address, digest, series, names):
 
 
 def scores(address, digest, series, names, key, place):
-    """What scoring them stores; where SQLite keeps a score follows from its address."""
+    """Rows that scoring them stores; where SQLite keeps a score follows from its address."""
     column, value = ("rowid, ", f"{place('n.n')}, ") if place else ("", "")
     return [
         "INSERT INTO claims (scorer_id, nullifier, workspace_id, address, digest, expires_at, provider, claimed_at) "

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Verification from the registry on SQLite: requests a second of one check, side by side with a bare axum
 # handler that does a point SELECT through the same driver; and how long 1,000 addresses at a past height
-# take, by proof and by score. From contracts: 500 addresses at an old height, beside one Multicall made by
+# take, by proof and by score. From contracts: 500 addresses at an old height, compared with one Multicall made by
 # hand. Loopback only.
 #
 #   ci/chain.sh bench/verify.sh    with an EVM node; without it that part is left out

@@ -26,7 +26,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/px-packaging.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 echo "== recipes"
-# Made on first use, beside the target directory.
+# Made on first use, next to the target directory.
 environment=$(realpath -m "${CARGO_TARGET_DIR:-target}")/packaging-checks-2
 if [[ ! -f $environment/ready ]]; then
     rm -rf "$environment"

@@ -17,7 +17,7 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "Python is
 directory=$(mktemp -d "${TMPDIR:-/tmp}/px-sdk-python.XXXXXX")
 trap 'rm -rf "$directory"' EXIT
 
-# The versions stand in pyproject.toml. The environment is made on first use, beside the target directory.
+# The versions stand in pyproject.toml. The environment is made on first use, next to the target directory.
 python3 - sdk/python/pyproject.toml >"$directory/requirements" <<'PYTHON'
 import sys, tomllib
 print(*tomllib.load(open(sys.argv[1], "rb"))["dependency-groups"]["check"], sep="\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ci/synapse.sh COMMAND...: runs COMMAND with PX_TEST_SYNAPSE naming a Python environment with the Matrix
-# homeserver Synapse, which is made on first use beside the target directory.
+# homeserver Synapse, which is made on first use next to the target directory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

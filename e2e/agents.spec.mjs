@@ -25,7 +25,7 @@ async function configuration(name) {
   return stdout;
 }
 
-/** How each agent is set up in a new home, and started. */
+/** Setup of each agent in a new home, and its start. */
 const PROGRAMS = {
   "Claude Code": async (home, model) => {
     const servers = join(home, ".mcp.json");

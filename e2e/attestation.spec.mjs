@@ -1,5 +1,5 @@
 // The viem example: an attestation of a real server, its signature, and a contract on a real chain that
-// believes it. ci/chain.sh names node and compiler. Then an issuer that is a wallet, and the Rust client.
+// trusts it. ci/chain.sh names node and compiler. Then an issuer that is a wallet, and the Rust client.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -22,9 +22,9 @@ const PROVED = `0x${"1a".repeat(20)}`;
 const OTHER = `0x${"2b".repeat(20)}`;
 /** Optimism's id, which the attestation is bound to. */
 const CHAIN = "10";
-/** The first account of the node: it signs for whoever asks. */
+/** The first account of the node: it signs for anyone who asks. */
 const SENDER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
-/** What wallets sign, by name: docs/reference/verification.md. */
+/** Typed data that wallets sign, by name: docs/reference/verification.md. */
 const TYPES = Object.fromEntries([
   "Register(string kind,string network,string subject,uint256 actionId,uint256 nullifier,"
     + "uint64 issuedAt,uint64 expiresAt,string nonce)",
@@ -60,7 +60,7 @@ suite("viem example", { skip: ANVIL ? false : "PX_TEST_ANVIL is not set" }, () =
     if (directory) await rm(directory, { recursive: true, force: true });
   });
 
-  /** What the example prints, and whether it succeeds. */
+  /** Output of the example, and true if it succeeds. */
   async function ask(address, env = {}) {
     const own = { PATH: process.env.PATH, HOME: process.env.HOME, PYXIS_URL: server.base, ...env };
     try {
@@ -71,7 +71,7 @@ suite("viem example", { skip: ANVIL ? false : "PX_TEST_ANVIL is not set" }, () =
     }
   }
 
-  test("believes the server's signature, and so does a contract that knows its key", async () => {
+  test("trusts the server's signature, and so does a contract that knows its key", async () => {
     const asked = `/attestation/evm/gov-id/optimism?user=${PROVED}&action-id=123456789`;
     const { signer } = await (await fetch(server.url(asked))).json();
     const contract = await deploy(url, directory, signer);
@@ -85,7 +85,7 @@ suite("viem example", { skip: ANVIL ? false : "PX_TEST_ANVIL is not set" }, () =
     assert.deepEqual([refused.ok, refused.lines[1]], [false, "the contract rejects it"]);
   });
 
-  test("has nothing to believe about somebody else, and takes no error for a no", async () => {
+  test("has nothing to trust about somebody else, and takes no error for a no", async () => {
     assert.deepEqual(await ask(OTHER), { ok: true, lines: ["no proof"] });
     const wrong = await ask("0x12");
     assert.equal(wrong.ok, false);

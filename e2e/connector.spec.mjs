@@ -17,7 +17,7 @@ const world = World.forThisFile();
 const WHO = { name: "a-test", version: "1.0.0" };
 const TOOLS = ["services", "call", "propose_task", "wait", "withdraw", "explain"];
 
-/** What a connector keeps: its registration and its tokens. */
+/** State of a connector: its registration and its tokens. */
 class Provider {
   #client;
   #tokens;

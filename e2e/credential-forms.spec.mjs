@@ -85,7 +85,7 @@ for (const [label, typed, chosen, words] of KINDS) {
   });
 }
 
-test("what is wrong stands beside its field, and what was typed stays, but for secrets", async () => {
+test("what is wrong stands next to its field, and what was typed stays, but for secrets", async () => {
   await world.asOwner(async (page) => {
     await open(page, "OAuth 2.0 client");
     await page.getByLabel("Name", { exact: true }).fill("wrong");

@@ -78,7 +78,7 @@ test("without scripts the approval page works the same", async () => {
     const approved = page.getByText("Approved. The request is being sent.");
     await approved.or(page.getByText("200 from upstream")).first().waitFor();
     assert.equal((await world.agent.outcome(txn)).upstream_status, 200);
-    // The page looks again by itself until the answer is there.
+    // The page looks again automatically until the answer is there.
     await page.getByText("200 from upstream").waitFor();
     assert.equal(world.upstream.at("/no-script").length, 1);
   }, { javaScriptEnabled: false });

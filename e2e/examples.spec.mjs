@@ -58,7 +58,7 @@ after(async () => {
   if (directory) await rm(directory, { recursive: true, force: true });
 });
 
-/** What a client prints, and whether it succeeds. */
+/** Output of a client, and true if it succeeds. */
 async function ask(client, env, address = ADDRESS) {
   const [command, ...rest] = clients[client];
   const system = { PATH: process.env.PATH, HOME: process.env.HOME, PYTHONPATH, PYTHONDONTWRITEBYTECODE: "1" };

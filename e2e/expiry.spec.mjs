@@ -15,7 +15,7 @@ async function shortWindow() {
   assert.equal((await world.admin("PUT", "/admin/policies/billing-api", policy)).status, 200);
 }
 
-test("an expired request leaves the inbox by itself", async () => {
+test("an expired request leaves the inbox automatically", async () => {
   await shortWindow();
   await world.asOwner(async (inbox) => {
     const txn = await world.agent.ask("/expired");

@@ -1,4 +1,4 @@
-// Where things stand on the screen: panels that open, answers beside each other, the columns of the inbox.
+// Where things stand on the screen: panels that open, answers next to each other, the columns of the inbox.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -95,7 +95,7 @@ test("without script a panel is reached by scrolling", async () => {
 });
 
 test("Approve and Deny stand on one line, and a row of the inbox tells age and time left", async () => {
-  const txn = await world.agent.ask("/beside");
+  const txn = await world.agent.ask("/aside");
   await world.asOwner(async (page) => {
     for (const viewport of SIZES) {
       await page.setViewportSize(viewport);

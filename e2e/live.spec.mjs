@@ -18,7 +18,7 @@ async function decide(txn, verb, body = {}) {
   assert.equal(answer.status, 200, await answer.text());
 }
 
-test("an open approval page shows by itself that the request was decided elsewhere", async () => {
+test("an open approval page shows automatically that the request was decided elsewhere", async () => {
   await world.asOwner(async (page) => {
     for (const path of ["/approve/", "/app/approvals/"]) {
       const txn = await world.agent.ask(`/denied${path}`);
@@ -31,7 +31,7 @@ test("an open approval page shows by itself that the request was decided elsewhe
   });
 });
 
-test("an open standalone page shows by itself that the request has expired", async () => {
+test("an open standalone page shows automatically that the request has expired", async () => {
   const policy = { approval_timeout_secs: WINDOW_SECS };
   assert.equal((await world.admin("PUT", "/admin/policies/billing-api", policy)).status, 200);
   await world.asOwner(async (page) => {

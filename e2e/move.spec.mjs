@@ -14,7 +14,7 @@ const files = { "Move.toml": read("Move.toml"), [MODULE]: read(MODULE) };
 
 before(() => initMovePackageBuilder());
 
-/** What the runner prints about the package with one change. */
+/** Output of the runner about the package with one change. */
 async function tested(from = "", to = "") {
   const changed = files[MODULE].replace(from, to);
   assert.equal(changed === files[MODULE], from === to);

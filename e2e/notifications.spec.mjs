@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => service?.stop());
 
-/** What a browser's push service would answer, which this machine cannot reach. */
+/** Answer of a browser's push service, which this machine cannot reach. */
 function subscription() {
   const keys = createECDH("prime256v1");
   keys.generateKeys();

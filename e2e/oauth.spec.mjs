@@ -101,7 +101,7 @@ test("a withdrawn consent ends in reauthorization_required, whose link leads to 
     assert.equal(ended.status, 502);
     assert.equal(ended.body.code, "reauthorization_required");
     assert.equal(ended.body.url, world.server.url("/app/credentials/bo"));
-    // Nobody asks the provider in vain again.
+    // Nobody asks the provider again without effect.
     const asked = oauth.given.length;
     assert.equal((await get("bo", "/me")).body.code, "reauthorization_required");
     assert.equal(oauth.given.length, asked);

@@ -44,7 +44,7 @@ function editor() {
   return `/app/scorers/${world.server.bootstrap.scorer_id}`;
 }
 
-/** An issuer that is believed, and two addresses with a credential of one account. */
+/** A trusted issuer, and two addresses with a credential of one account. */
 async function prepare() {
   await world.asOwner(async (page) => {
     await page.goto("/app/issuers");
@@ -211,7 +211,7 @@ test("the catalogue says what its editor saved, until the built-in one is taken 
   assert.deepEqual(await discord(), builtIn);
 });
 
-test("an issuer that is removed is believed no more, and what it signed before counts on", async () => {
+test("a removed issuer is trusted no more, and what it signed before counts on", async () => {
   const [another, address] = [new Issuer(), `0x${"4d".repeat(20)}`];
   await world.admin("POST", "/admin/issuers", { did: another.did, name: "Another issuer" });
   assert.equal(await outcome(another, address, "Lens", "v1:before"), "accepted");
@@ -242,7 +242,7 @@ test("an import of credentials shows at a terminal how far it is", async () => {
   }
 });
 
-test("scores computed anew show at a terminal how far they are", async () => {
+test("recomputed scores show at a terminal how far they are", async () => {
   const cli = async (...args) => JSON.parse(await world.server.command(...args, "--json"));
   const { id } = await cli("scorer", "add", "terminal");
   for (const digit of "567") {

@@ -28,7 +28,7 @@ const ASKED = {
   "ethereum": ["Government ID", "Electronic passport", "Phone", "Biometrics", "Clean hands"],
   "base": ["Government ID", "Electronic passport", "Phone", "Biometrics", "Clean hands"],
 };
-/** What the terminal showed of the import. */
+/** Lines of the import on the terminal. */
 let imported;
 
 const world = World.forThisFile({ PX_NETWORKS: JSON.stringify(NETWORKS) }, prepare);

@@ -17,7 +17,7 @@ function weight(page, stamp) {
   return page.locator(`[name="weight.${stamp}"]`);
 }
 
-/** What is stored. */
+/** The stored scorer. */
 async function stored() {
   const answer = await world.admin("GET", `/admin/scorers/${world.server.bootstrap.scorer_id}`);
   return answer.json();
@@ -100,7 +100,7 @@ test("a weight is found, changed and saved by keys alone", async () => {
     await page.goto(editor());
     await keyboard.press("/");
     await keyboard.type("Discord");
-    // Past the box beside the search, to the only weight that is left.
+    // Past the box next to the search, to the only weight that is left.
     await keyboard.press("Tab");
     await keyboard.press("Tab");
     assert.equal(await weight(page, "Discord").evaluate((field) => field === document.activeElement), true);

@@ -29,7 +29,7 @@ pack() {
     tar --append --file "$work/layer.tar" --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
         --numeric-owner --owner="${owner%:*}" --group="${owner#*:}" "$@"
 }
-# Whoever makes it, the files belong to root in there, except the data directory.
+# The files belong to root in there, except the data directory, no matter who makes the image.
 pack 0:0 -C "$work/root" .
 pack "$(fact USER)" --transform "s|^data|.$(fact VOLUME)|" -C "$work" data
 

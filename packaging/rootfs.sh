@@ -74,5 +74,5 @@ for package in "${!packages[@]}"; do
 done
 "$here/sbom.py" --target "${triplet%%-*}-unknown-linux-gnu" "${libraries[@]}" \
     >"$root/usr/share/doc/pyxis/sbom.cdx.json"
-# Whoever runs it in there is not who made it.
+# The user who runs it did not make it.
 chmod -R u=rwX,go=rX "$root"

@@ -69,7 +69,7 @@ def debian(package):
 
 
 def edges(metadata, listed):
-    """Which listed crate depends on which."""
+    """Dependencies between listed crates."""
     key = {package["id"]: (package["name"], package["version"]) for package in metadata["packages"]}
     ref = {identity: f"{name}@{version}" for identity, (name, version) in key.items()}
     for node in metadata["resolve"]["nodes"]:

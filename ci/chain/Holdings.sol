@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;
 
-/// What conditions of own Stamps read, settable by tests: tokens of three standards, a registry, attestations as EAS
+/// Contracts that conditions of own Stamps read, settable by tests: tokens of three standards, a registry, attestations as EAS
 /// returns them.
 contract Holdings {
     struct Attestation {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;
 
-/// What Pyxis reads, as contracts of proofs have it, with everything settable by tests.
+/// Values that Pyxis reads from contracts of proofs, with everything settable by tests.
 contract Proofs {
     struct Sbt {
         uint256 expiry;
@@ -73,7 +73,7 @@ contract Multicall {
     }
 }
 
-/// Believes what Pyxis signs for this chain.
+/// Trusts what Pyxis signs for this chain.
 contract Attestations {
     address public immutable signer;
     bytes32 private constant DOMAIN = keccak256("EIP712Domain(string name,string version,uint256 chainId)");

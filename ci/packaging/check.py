@@ -51,7 +51,7 @@ def check_lists():
 
 
 def render(folder):
-    """What `kubectl apply -k` sends to the cluster."""
+    """Objects that `kubectl apply -k` sends to the cluster."""
     command = [pathlib.Path(sys.executable).parent / "kubectl", "kustomize", folder]
     output = subprocess.run(command, capture_output=True, text=True)
     require(output.returncode == 0, f"{folder} cannot be rendered: {output.stderr}")

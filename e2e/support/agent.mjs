@@ -52,12 +52,12 @@ export class Agent {
     return pause.txn_id;
   }
 
-  /** How a transaction stands. */
+  /** State of a transaction. */
   poll(txn) {
     return this.#poll(txn, "");
   }
 
-  /** How a transaction ends. */
+  /** Final state of a transaction. */
   outcome(txn) {
     return this.#poll(txn, `?wait=${WAIT}`);
   }

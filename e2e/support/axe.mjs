@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** What axe finds on the page: rule and the first element of each. */
+/** Findings of axe on the page: rule and the first element of each. */
 export async function findings(page) {
   if (!await page.evaluate(() => "axe" in globalThis)) await page.evaluate(AXE);
   // The result has every element of the page, so it stays there.

@@ -68,7 +68,7 @@ export class Issuer {
   }
 }
 
-/** Statements about the one thing without a name, and whole lines beside them. */
+/** Statements about the one thing without a name, and whole lines next to them. */
 function canonical(statements, lines = []) {
   const own = statements.map(([property, object]) => `_:c14n0 <${property}> ${object} .\n`);
   return [...own, ...lines].sort().join("");

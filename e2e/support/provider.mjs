@@ -94,7 +94,7 @@ export class OAuthServer {
     }
   }
 
-  /** What a client's own token is good for. */
+  /** Response to a request with a client's own token. */
   async #robots(request, response) {
     const token = (request.headers.authorization ?? "").replace("Bearer ", "");
     const found = await this.#provider.ClientCredentials.find(token);

@@ -9,7 +9,7 @@ export class Receiver {
   #server;
   #front;
   #waiting = [];
-  /** What came: headers and body. */
+  /** Received requests: headers and body. */
   received = [];
   /** The status of the next answers. */
   status = 204;

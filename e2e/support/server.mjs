@@ -16,7 +16,7 @@ export class Server {
   #directory;
   #env;
   #child;
-  /** What `bootstrap --json` printed. */
+  /** Output of `bootstrap --json`. */
   bootstrap;
   /** The public origin. A new port, thus a new origin, with every start. */
   base;
@@ -43,7 +43,7 @@ export class Server {
     return JSON.parse(await this.command("bootstrap", "--json"));
   }
 
-  /** What a command of the program prints. The server may run beside it. */
+  /** Output of a command of the program. The server may run at the same time. */
   async command(...args) {
     const options = { cwd: this.#directory, env: this.#env };
     const { stdout } = await promisify(execFile)(PROGRAM, args, options);

@@ -1,5 +1,5 @@
 // TLS in front of a plain server: webhooks go to https addresses only. The certificate, and the authority
-// that nobody else believes, are for 127.0.0.1 and for tests.
+// that nobody else trusts, are for 127.0.0.1 and for tests.
 
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const file = (name) => fileURLToPath(new URL(`./tls/${name}`, import.meta.url));
 
-/** What the program must be started with to believe the certificate. */
+/** Environment with which the program trusts the certificate. */
 export const BELIEVING = { PX_EGRESS_CA_FILE: file("ca.pem") };
 
 export class TlsFront {

@@ -71,7 +71,7 @@ export async function visit(browser, { refusals = [], ...options }, body) {
   }
 }
 
-/** Chromium may never close a page that loads itself anew at that moment, as ours do when a request changes. */
+/** Chromium may never close a page that reloads at that moment, as ours do when a request changes. */
 async function leave(page) {
   let loading = true;
   while (loading) {

@@ -2,7 +2,7 @@
 
 const LIMIT_SECS = 60;
 
-/** What the promise becomes, or an error that names `what`. */
+/** Result of the promise, or an error that names `what`. */
 export async function within(what, promise) {
   let timer;
   const late = new Promise((_, reject) => {

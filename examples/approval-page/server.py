@@ -5,7 +5,7 @@ standard library only.
 
     PYXIS_URL=http://localhost:8700 PYXIS_TOKEN=px_pat_... python3 server.py
 
-Whoever reaches this page decides as the token's person: it listens on loopback only. Put your own
+Anyone who reaches this page decides as the token's person: it listens on loopback only. Put your own
 sign-in before it when you build on it.
 """
 
@@ -47,7 +47,7 @@ def text(value):
 
 
 def signature(signing):
-    """What would be signed, decoded: whoever approves it answers for every word of it."""
+    """The decoded content to sign: its approver answers for every word of it."""
     head = f"{text(signing['algorithm'])}, {text(signing['format'])}, digest {text(signing['digest'])}"
     warning = f'<p role="alert"><strong>{text(signing["warning"])}</strong></p>' if signing["warning"] else ""
     words = f"<p>The agent says:</p><blockquote>{text(signing['description'])}</blockquote>"
@@ -80,7 +80,7 @@ def card(txn):
         else ""
     )
     action = "/" + urllib.parse.quote(one["txn_id"])
-    # Every signature is approved by itself.
+    # Every signature is approved separately.
     grant = '<button name="verb" value="grant">Approve, and the same for 30 minutes</button> '
     buttons = (
         f'<form method="post" action="{action}"><input type="hidden" name="key" value="{FORM_KEY}">'

@@ -15,7 +15,7 @@ MAX_BODY = 1 << 20
 
 
 def is_genuine(secret, header, body, now):
-    """Whether `header` signs the raw bytes `body`. While a secret is replaced, there are two v1."""
+    """True if `header` signs the raw bytes `body`. While a secret is replaced, there are two v1."""
     time_text, signatures = None, []
     for part in header.split(","):
         name, _, value = part.partition("=")

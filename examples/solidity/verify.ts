@@ -118,7 +118,7 @@ function contractOf(text: string | undefined): Pick<Expected, "chainId" | "verif
   return { chainId: Number(chain), verifyingContract: contract as Address };
 }
 
-/** What the program prints. */
+/** Output of the program. */
 export async function verify(args: string[], env: NodeJS.ProcessEnv): Promise<string[]> {
   const text = { type: "string" } as const;
   const options = { challenge: text, audience: text, contract: text, signed: text };

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 const TOLERANCE = 300;
 const MAX_BODY = 1 << 20;
 
-/** Whether `header` signs the raw bytes `body`. While a secret is replaced, there are two v1. */
+/** True if `header` signs the raw bytes `body`. While a secret is replaced, there are two v1. */
 export function isGenuine(secret: string, header: string, body: Buffer, nowSeconds: number): boolean {
   const parts = header.split(",").map((part) => [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)]);
   const time = parts.find(([name]) => name === "t")?.[1] ?? "";

@@ -16,7 +16,7 @@ export class Quickstart {
   #child;
   /** The public origin. */
   url;
-  /** What `bootstrap` and `quickstart` printed: keys, addresses and the demo's target. */
+  /** Output of `bootstrap` and `quickstart`: keys, addresses and the demo's target. */
   sample;
 
   static async start(env = {}) {

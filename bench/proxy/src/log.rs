@@ -23,7 +23,7 @@ impl Log {
         Ok(Self(lines))
     }
 
-    /// Whether the line is on the disk.
+    /// True if the line is on the disk.
     pub async fn append(&self, line: String) -> bool {
         let (told, done) = oneshot::channel();
         self.0.send((line, told)).is_ok() && done.await.is_ok()

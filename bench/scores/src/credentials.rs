@@ -1,4 +1,4 @@
-//! Signed credentials for `bench/import.sh`, and what the recovery of their signers costs by itself.
+//! Signed credentials for `bench/import.sh`, and what the recovery of their signers costs alone.
 //!
 //!     credentials write COUNT       JSON lines, five Stamps an address; the issuer on standard error
 //!     credentials recover COUNT     recoveries a second on one thread: by `k256`, and by the library of Pyxis

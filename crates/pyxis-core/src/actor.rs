@@ -28,7 +28,6 @@ impl Actor {
         }
     }
 
-    /// An agent.
     pub fn agent(workspace: WorkspaceId, agent: AgentId, name: &str) -> Self {
         Self { workspace, id: ActorId::Agent(agent), name: name.to_owned() }
     }

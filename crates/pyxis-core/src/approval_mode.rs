@@ -68,7 +68,6 @@ pub enum Channel {
     AgentReflected,
     /// The dashboard's inbox.
     Dashboard,
-    /// A chat platform.
     Chat(ChatPlatform),
 }
 

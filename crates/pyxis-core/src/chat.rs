@@ -8,7 +8,6 @@ use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// A chat platform.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChatPlatform(&'static ChatPlatformSpec);
 

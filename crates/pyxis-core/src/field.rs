@@ -29,7 +29,6 @@ impl FieldElement {
         (bytes < ORDER).then_some(Self(bytes))
     }
 
-    /// A small number.
     pub const fn small(number: u64) -> Self {
         let (mut bytes, number) = ([0; 32], number.to_be_bytes());
         let mut index = 0;

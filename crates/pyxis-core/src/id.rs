@@ -95,14 +95,8 @@ ordered_id!(
     /// A stored credential.
     CredentialId
 );
-ordered_id!(
-    /// A grant.
-    GrantId
-);
-ordered_id!(
-    /// A task.
-    TaskId
-);
+ordered_id!(GrantId);
+ordered_id!(TaskId);
 ordered_id!(
     /// A sign-in session or token.
     SessionId
@@ -127,10 +121,7 @@ ordered_id!(
     /// A receipt of an erased address.
     ErasureId
 );
-ordered_id!(
-    /// A review of a score.
-    ScoreReviewId
-);
+ordered_id!(ScoreReviewId);
 ordered_id!(
     /// New terms of a scorer, from a moment on.
     ScorerChangeId
@@ -147,10 +138,7 @@ ordered_id!(
     /// A policy proposed by a member.
     StagedPolicyId
 );
-ordered_id!(
-    /// A passkey.
-    PasskeyId
-);
+ordered_id!(PasskeyId);
 id!(
     /// A passkey ceremony in progress: random, because it identifies the browser that began it.
     CeremonyId

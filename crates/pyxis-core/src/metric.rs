@@ -3,7 +3,6 @@
 
 use crate::chat::ChatPlatform;
 
-/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MetricKind {
     /// Only rises while the process runs.
@@ -62,7 +61,6 @@ pub enum LabelValues {
     Described(&'static str),
 }
 
-/// A label of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricLabel {
     /// Name on the wire.

@@ -136,7 +136,6 @@ const SUI_LENGTH: usize = 66;
 pub enum Subject {
     /// On an EVM chain.
     Evm(EvmAddress),
-    /// On Sui.
     Sui(SuiAddress),
 }
 

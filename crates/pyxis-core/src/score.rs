@@ -28,7 +28,6 @@ pub type Weights = BTreeMap<StampName, Decimal>;
 /// A credential of the address in the form that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Name of the Stamp.
     pub provider: StampName,
     /// Identity of the credential.
     pub digest: SigningDigest,
@@ -77,7 +76,6 @@ pub struct Input<'a> {
 /// One Stamp of a score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StampEntry {
-    /// Name of the Stamp.
     pub provider: StampName,
     /// Its contribution.
     pub score: Decimal,

@@ -14,7 +14,6 @@ pub struct Secret<T: Zeroize>(Zeroizing<T>);
 
 /// Secret text.
 pub type SecretString = Secret<String>;
-/// Secret bytes.
 pub type SecretBytes = Secret<Vec<u8>>;
 
 impl<T: Zeroize> Secret<T> {

@@ -25,7 +25,6 @@ pub const MAX_MINUTES: u32 = 1_440;
 /// Longest task that a member approves, in minutes.
 pub const MEMBER_MINUTES: u32 = 30;
 
-/// State of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskState {
     /// Waits for a person.

@@ -97,7 +97,6 @@ fn mac(key: &[u8], seconds: i64, body: &[u8]) -> [u8; 32] {
 pub struct Requested<'a> {
     /// Transaction of the request.
     pub txn: TxnId,
-    /// Name of the credential.
     pub credential_name: &'a str,
     /// HTTP method.
     pub method: &'a str,
@@ -214,7 +213,6 @@ impl ScoreChanged {
 /// Data of `review.requested` and `review.decided`.
 #[derive(Clone, Copy, Debug)]
 pub struct ReviewEvent<'a> {
-    /// The review.
     pub review: ScoreReviewId,
     /// Scorer of the score.
     pub scorer: ScorerId,

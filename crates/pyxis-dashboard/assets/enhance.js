@@ -28,7 +28,7 @@ function tellTimes() {
 }
 tellTimes();
 
-// Countdowns. The absolute time stands beside them and stays.
+// Countdowns. The absolute time is next to them and stays.
 function remaining(milliseconds) {
   const seconds = Math.ceil(milliseconds / SECOND);
   if (seconds <= 0) return "expired, ";

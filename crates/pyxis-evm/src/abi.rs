@@ -32,7 +32,6 @@ impl<'d> AbiReader<'d> {
         Self(data)
     }
 
-    /// The word at an index.
     pub fn word_at(self, index: usize) -> Option<AbiWord> {
         self.0.get(index.checked_mul(32)?..)?.first_chunk().copied()
     }

@@ -38,7 +38,6 @@ pub struct Settings {
     pub multicall: Option<EvmAddress>,
 }
 
-/// A block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub number: u64,

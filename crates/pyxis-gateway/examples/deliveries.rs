@@ -120,13 +120,13 @@ async fn counting(authority: &Authority, host: &str, count: usize) -> (Upstream,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate, not an amount of money")]
-async fn measure(url: DatabaseUrl, count: usize, beside_a_hanging_one: bool) {
+async fn measure(url: DatabaseUrl, count: usize, next_to_hanging: bool) {
     let authority = Authority::new();
     let state = state(url, &authority).await;
     let made = workspaces::create(&state, "bench", ApprovalMode::Gated, None).await.expect("a workspace");
     let workspace = made.workspace.id;
     let stuck = never_answering(&authority).await;
-    if beside_a_hanging_one {
+    if next_to_hanging {
         let id = endpoint(&state, workspace, &stuck, "stuck.example.com").await;
         enqueue(&state, workspace, id, count).await;
     }
@@ -139,7 +139,7 @@ async fn measure(url: DatabaseUrl, count: usize, beside_a_hanging_one: bool) {
     all.notified().await;
     let seconds = started.elapsed().as_secs_f64();
     println!(
-        "{{\"deliveries\":{count},\"hanging_beside\":{beside_a_hanging_one},\"seconds\":{seconds:.3},\"per_second\":{:.0}}}",
+        "{{\"deliveries\":{count},\"hanging\":{next_to_hanging},\"seconds\":{seconds:.3},\"per_second\":{:.0}}}",
         count as f64 / seconds
     );
     stop.send_replace(true);
@@ -163,7 +163,7 @@ async fn pause(state: &State, key: &str, number: usize) {
 }
 
 /// Delays from a 202 until the responsive endpoint has the event.
-async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
+async fn delays(url: DatabaseUrl, waiting: usize, next_to_hanging: bool) {
     let authority = Authority::new();
     let state = state(url, &authority).await;
     let made = workspaces::create(&state, "bench", ApprovalMode::Gated, None).await.expect("a workspace");
@@ -181,7 +181,7 @@ async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
     let roomy = AgentPatch { max_pending: Some(Some(room)), ..AgentPatch::default() };
     agents::update(&state, &Actor::cli(workspace), agent, roomy).await.expect("room for all requests");
     let stuck = never_answering(&authority).await;
-    if beside_a_hanging_one {
+    if next_to_hanging {
         endpoint(&state, workspace, &stuck, "stuck.example.com").await;
     }
     let quick = Upstream::https(&authority, &["quick.example.com"]).await;
@@ -209,7 +209,7 @@ async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
     delays.sort_unstable();
     let millis = |index: usize| delays[index.min(PROBES - 1)].as_secs_f64() * 1000.0;
     println!(
-        "{{\"pending_approvals\":{waiting},\"hanging_beside\":{beside_a_hanging_one},\"requests\":{PROBES},\
+        "{{\"pending_approvals\":{waiting},\"hanging\":{next_to_hanging},\"requests\":{PROBES},\
          \"delay_ms_p50\":{:.1},\"delay_ms_p99\":{:.1},\"delay_ms_max\":{:.1}}}",
         millis(PROBES / 2),
         millis(PROBES * 99 / 100),

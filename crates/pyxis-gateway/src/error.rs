@@ -284,7 +284,6 @@ pub enum Error {
     /// A passkey ceremony failed a check.
     #[error("the passkey was refused: {0}")]
     PasskeyRefused(&'static str),
-    /// An internal error.
     #[error("internal error")]
     Internal(#[source] BoxError),
 }

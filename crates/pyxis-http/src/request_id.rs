@@ -16,7 +16,6 @@ use tokio::time::Instant;
 use crate::Problem;
 use crate::route_metrics::{RouteMetrics, UNMATCHED};
 
-/// Header with the request id.
 pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Source of request ids.

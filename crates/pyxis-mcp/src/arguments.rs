@@ -9,7 +9,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Arguments of `call`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallArguments {
@@ -23,7 +22,6 @@ struct CallArguments {
     reason: Option<String>,
 }
 
-/// Arguments of `explain`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExplainArguments {
@@ -62,7 +60,6 @@ pub(crate) struct Call {
     pub(crate) tool: Option<String>,
 }
 
-/// Reads arguments.
 pub(crate) fn read<T: DeserializeOwned>(arguments: Option<JsonObject>) -> Result<T, String> {
     serde_json::from_value(Value::Object(arguments.unwrap_or_default())).map_err(|error| error.to_string())
 }

@@ -16,7 +16,6 @@ const KEY: &str = "x-px-key";
 /// The authenticated caller of a message.
 #[derive(Clone)]
 pub(crate) struct McpCaller {
-    /// The agent.
     pub(crate) agent: AgentIdentity,
     /// `User-Agent`, for clients that say nothing else about themselves.
     pub(crate) user_agent: Option<String>,

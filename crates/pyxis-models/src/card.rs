@@ -16,7 +16,6 @@ pub struct Card {
     /// SHA-256 of the feature names, one per line, hex. Absent in bundles from before it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features_sha256: Option<String>,
-    /// Training data.
     pub data: TrainingData,
     /// Split used for measuring.
     pub split: String,

@@ -1,6 +1,5 @@
 //! Conversion of counts to the numbers that models read.
 
-/// A count as a float.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^24, and near enough above")]
 pub fn to_float(count: u32) -> f32 {
     count as f32

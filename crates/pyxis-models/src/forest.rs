@@ -34,7 +34,6 @@ pub struct Forest {
 pub enum Tree {
     /// An answer.
     Leaf(f32),
-    /// A split.
     Split {
         /// Index of the feature.
         feature: u16,

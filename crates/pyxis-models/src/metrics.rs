@@ -142,7 +142,6 @@ fn round(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }
 
-/// A count as a float.
 #[expect(clippy::cast_precision_loss, reason = "counts of addresses are far below 2^53")]
 pub(crate) fn float(count: usize) -> f64 {
     count as f64

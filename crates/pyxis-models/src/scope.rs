@@ -41,15 +41,12 @@ macro_rules! numbered {
 numbered! {
     /// A chain with known activity.
     Chain {
-        /// Ethereum.
         Ethereum = 0, "ethereum";
         /// Arbitrum One.
         Arbitrum = 1, "arbitrum";
-        /// Base.
         Base = 2, "base";
         /// OP Mainnet.
         Optimism = 3, "optimism";
-        /// Polygon.
         Polygon = 4, "polygon";
         /// zkSync Era.
         Zksync = 5, "zksync";
@@ -81,7 +78,6 @@ numbered! {
     Model {
         /// All others that had data, combined.
         Aggregate = 0, "aggregate";
-        /// Activity on Ethereum.
         EthereumActivity = 1, "ethereum_activity";
         /// NFTs on every chain.
         Nft = 2, "nft";

@@ -46,9 +46,7 @@ pub enum AuthorityError {
     Clock,
 }
 
-/// Parts of an authority.
 pub(crate) struct AuthorityParts {
-    /// Its key.
     pub(crate) key: KeyPair,
     /// Its life from now on.
     pub(crate) life: Duration,
@@ -58,7 +56,6 @@ pub(crate) struct AuthorityParts {
     pub(crate) entropy: Arc<dyn Entropy>,
 }
 
-/// The authority.
 pub(crate) struct RunAuthority {
     certificate: Certificate,
     issuer: Issuer<'static, KeyPair>,

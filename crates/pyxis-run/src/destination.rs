@@ -46,7 +46,6 @@ impl Destination {
         &self.root
     }
 
-    /// The host.
     pub(crate) fn host(&self) -> &Host {
         self.root.host()
     }

@@ -62,7 +62,7 @@ pub type Variables = BTreeMap<OsString, OsString>;
 
 /// Surroundings of the command besides its own variables.
 pub struct Surroundings<'a> {
-    /// The proxy.
+    /// Proxy that the command connects to.
     pub proxy: &'a Proxy,
     /// The files with certificates.
     pub files: &'a TrustFiles,

@@ -26,7 +26,7 @@ pub enum TrustFilesError {
     Io(#[from] io::Error),
 }
 
-/// The files.
+/// Certificate bundles that the command trusts, and the wget settings that name one.
 pub struct TrustFiles {
     directory: TrustDirectory,
 }
@@ -110,7 +110,7 @@ impl TrustFiles {
         self.directory().join("wgetrc")
     }
 
-    /// The directory.
+    /// Directory that contains them all.
     pub fn directory(&self) -> &Path {
         match &self.directory {
             TrustDirectory::OfThisRun(directory) => directory.path(),

@@ -34,7 +34,7 @@ use crate::{exchange, intercept, plain_http, tunnel};
 /// Most connections at a time.
 const MAX_CONNECTIONS: usize = 1024;
 
-/// Parts of a proxy.
+/// Dependencies of the proxy.
 pub struct ProxyParts {
     /// The Pyxis server.
     pub server: Server,
@@ -66,7 +66,7 @@ pub enum ProxyError {
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The address.
+        /// Address from the configuration.
         address: SocketAddr,
         /// The reason.
         source: std::io::Error,

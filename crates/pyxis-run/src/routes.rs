@@ -19,7 +19,6 @@ pub(crate) struct ServiceList {
 pub(crate) struct ServiceEntry {
     /// Its name.
     pub(crate) credential: String,
-    /// Its hosts.
     pub(crate) allowed_hosts: Vec<String>,
 }
 

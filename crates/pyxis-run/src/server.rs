@@ -45,7 +45,7 @@ pub enum ServerError {
     Refused {
         /// Base URL of the server.
         url: String,
-        /// Its status.
+        /// Status of its response.
         status: StatusCode,
         /// Its explanation.
         detail: String,

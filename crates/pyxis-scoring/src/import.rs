@@ -24,7 +24,6 @@ use pipeline::{Blocks, FileBlock, Lines, RejectedLine, Trust};
 /// Maximum number of stored blocks that wait to become durable.
 const AHEAD: usize = 32;
 
-/// Progress of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportProgress {
     /// Lines read, including blank ones.

@@ -86,7 +86,6 @@ impl Models {
         Self { holder: Holder::new(store.clone()), kept: Cache::new(KEPT), served: ServeStats::new(store) }
     }
 
-    /// The active models.
     pub async fn current(&self) -> Result<Arc<ActiveModels>, StoreError> {
         self.holder.current().await
     }

@@ -19,7 +19,6 @@ pub struct EvmNetwork {
 pub struct EvmNetworks(Vec<EvmNetwork>);
 
 impl EvmNetworks {
-    /// The network with this name.
     pub fn find_by_name(&self, name: &str) -> Option<&EvmNetwork> {
         self.0.iter().find(|network| network.name.as_str() == name)
     }

@@ -8,7 +8,6 @@ use pyxis_core::csv;
 
 use self::parquet::ParquetTable;
 
-/// Format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
     /// Comma-separated values (RFC 4180).
@@ -54,7 +53,6 @@ pub(crate) enum ColumnKind {
     Moment,
 }
 
-/// A column of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableColumn {
     pub(crate) name: String,

@@ -14,7 +14,7 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** What each state shows. `t` are the texts, `on` the actions. */
+/** Content of each state. `t` are the texts, `on` the actions. */
 class View {
   constructor(t, tag, on, linkOf) {
     this.t = t;

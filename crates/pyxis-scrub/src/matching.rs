@@ -19,7 +19,6 @@ const FIRST_STEP: usize = 256;
 /// A half-open range of offsets into the window.
 pub(crate) type Span = (usize, usize);
 
-/// Matches in a window.
 pub(crate) struct WindowMatches {
     /// Sorted. Spans that overlap or touch are merged.
     pub(crate) spans: SmallVec<[Span; 4]>,
@@ -282,7 +281,6 @@ fn pair_bit(left: u8, right: u8) -> usize {
     (usize::from(left) << 6 ^ usize::from(right)) & (64 * PAIR_WORDS - 1)
 }
 
-/// A set of bytes.
 #[derive(Default)]
 struct ByteSet([u64; 4]);
 

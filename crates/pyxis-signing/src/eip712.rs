@@ -42,7 +42,7 @@ pub struct TypedDataView {
     pub primary_type: String,
     /// Fields of the domain, that is, the application that the signature is for.
     pub domain: Vec<TypedField>,
-    /// Fields of the message.
+    /// Fields of the message, in the order of its type.
     pub message: Vec<TypedField>,
 }
 

@@ -16,7 +16,7 @@ use crate::percent;
 pub struct Keys {
     /// Access key id; not secret.
     pub access_key_id: String,
-    /// Secret access key.
+    /// Secret from which signing keys are derived.
     pub secret_access_key: SecretString,
 }
 

@@ -8,11 +8,9 @@ use crate::message_subject::{MessageSubject, SubjectKind};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
-    /// Kind of recipient.
     pub RecipientKind {
         /// A room that several people read.
         Room = "room",
-        /// A person.
         Person = "person",
     }
 }
@@ -24,7 +22,6 @@ pub struct AnnouncementRow {
     pub subject: MessageSubject,
     /// Name of a chat platform, or `push`.
     pub channel: String,
-    /// Kind of recipient.
     pub kind: RecipientKind,
     /// Id of a room on its platform, or of a user.
     pub recipient: String,

@@ -16,7 +16,6 @@ stored_enum! {
 }
 
 row! {
-    /// An attestation key.
     pub KeyRow: "attestation_keys", key_columns {
         /// Key number, from which the private key is derived.
         id: i64,

@@ -55,7 +55,6 @@ pub struct AuditRecord {
     pub at: UnixMillis,
     /// Workspace; `None` for events of the installation.
     pub workspace_id: Option<WorkspaceId>,
-    /// Event that is recorded.
     pub event: RecordedEvent,
     /// Number of the record that this one follows up.
     pub ref_seq: Option<i64>,

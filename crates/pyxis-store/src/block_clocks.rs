@@ -26,7 +26,6 @@ stored_enum! {
 row! {
     /// Block clock of a network.
     pub ClockRow: "block_clocks", clock_columns {
-        /// Name of the network.
         network: NetworkName,
         /// Time of block 0, for local clocks.
         genesis_at: UnixMillis,

@@ -24,7 +24,6 @@ row! {
     }
 }
 
-/// Brand of a workspace.
 pub async fn find(executor: impl Executor, workspace: WorkspaceId) -> Result<Option<BrandRow>, StoreError> {
     let query = sql(concat!("SELECT ", brand_columns!(), " FROM brands WHERE workspace_id = $1"));
     executor.optional(query.bind(workspace)).await

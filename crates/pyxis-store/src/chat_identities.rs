@@ -12,7 +12,6 @@ row! {
     pub ChatIdentityRow: "chat_identities", chat_identity_columns {
         /// Workspace of the user.
         workspace_id: WorkspaceId,
-        /// Chat platform.
         platform: ChatPlatform,
         /// Account id on the platform.
         external_id: String,

@@ -9,7 +9,6 @@ use crate::db::{FromRow, Row, SqlQuery, sql};
 use crate::message_subject::{MessageState, MessageSubject, SubjectKind};
 use crate::{Engine, Executor, Store, StoreError, Tx};
 
-/// A chat message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatMessageRow {
     /// Unique identifier.
@@ -18,7 +17,6 @@ pub struct ChatMessageRow {
     pub workspace_id: WorkspaceId,
     /// Request or task that it is about.
     pub subject: MessageSubject,
-    /// Chat platform.
     pub platform: ChatPlatform,
     /// Chat or room id on the platform.
     pub chat: String,
@@ -86,7 +84,6 @@ pub struct NewChatMessage {
     pub workspace_id: WorkspaceId,
     /// Request or task that it is about.
     pub subject: MessageSubject,
-    /// Chat platform.
     pub platform: ChatPlatform,
     /// Chat or room id on the platform.
     pub chat: String,

@@ -216,7 +216,6 @@ impl CipherKey {
     }
 }
 
-/// HMAC-SHA256 with `key`.
 pub(crate) fn hmac(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
 }

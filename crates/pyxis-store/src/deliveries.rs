@@ -10,7 +10,6 @@ use crate::db::{Bind, Rows, readable, row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
-    /// Status of a delivery.
     pub DeliveryStatus {
         /// Further attempts follow.
         Pending = "pending",

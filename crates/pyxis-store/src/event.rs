@@ -16,14 +16,12 @@ pub enum StoreEvent {
     Task {
         /// Workspace of the task.
         workspace: WorkspaceId,
-        /// Task id.
         task: TaskId,
     },
     /// A task was used. Older nodes read this as [`Self::Unknown`].
     TaskUse {
         /// Workspace of the task.
         workspace: WorkspaceId,
-        /// Task id.
         task: TaskId,
     },
     /// Configuration changed (see [`crate::generations`]).

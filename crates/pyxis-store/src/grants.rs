@@ -8,7 +8,6 @@ use crate::page::Page;
 use crate::{Executor, StoreError, Tx};
 
 row! {
-    /// A grant.
     pub GrantRow: "grants", grant_columns {
         /// Unique identifier.
         id: GrantId,

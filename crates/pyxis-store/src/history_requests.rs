@@ -9,7 +9,6 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
-    /// State of a request.
     pub RequestState {
         /// Not decided yet.
         Pending = "pending",

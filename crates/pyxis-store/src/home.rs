@@ -73,10 +73,9 @@ pub(crate) async fn count_after(
          LEFT JOIN audit_records AS o ON o.ref_seq = r.seq AND o.kind = 'outcome' WHERE r.at >= $4) AS counted \
          GROUP BY kind, decision, failed ORDER BY kind, decision, failed");
     let query = query.bind(workspace).bind(after).bind(i64::from(COUNTED)).bind(since);
-    let found: Vec<(Cow<'static, str>, Option<StoredName<AuditDecision>>, i64, i64)> =
-        executor.all(query).await?;
+    let found: Vec<(String, Option<StoredName<AuditDecision>>, i64, i64)> = executor.all(query).await?;
     let decisions = |(kind, decision, failed, count)| {
-        let event = RecordedEvent::read(kind);
+        let event = RecordedEvent::read(Cow::Owned(kind));
         Decisions { event, decision, failed: failed == 1, count }
     };
     Ok(found.into_iter().map(decisions).collect())

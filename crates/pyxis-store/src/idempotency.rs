@@ -34,7 +34,6 @@ row! {
         state: KeyState,
         /// Transaction id of the approval.
         txn_id: Option<TxnId>,
-        /// Sealed outcome.
         sealed_outcome: Option<Sealed>,
         /// Node that processes the request.
         node_id: NodeId,

@@ -44,7 +44,6 @@ pub struct InstallationState {
     /// Approval requests without a decision.
     pub approvals: Backlog,
     pub webhooks: Backlog,
-    /// By chat platform.
     pub chats: Vec<(ChatPlatform, Backlog)>,
     /// Browser notifications; the oldest by its approval request.
     pub push: Backlog,

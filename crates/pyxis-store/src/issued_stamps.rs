@@ -10,7 +10,6 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError};
 
 row! {
-    /// An issued Stamp.
     pub IssuedStampRow: "issued_stamps", issued_stamp_columns {
         workspace_id: WorkspaceId,
         provider: StampName,

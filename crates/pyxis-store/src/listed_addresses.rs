@@ -11,7 +11,6 @@ use crate::{Executor, StoreError, Tx};
 row! {
     /// An address of an allow list.
     pub ListedAddressRow: "listed_addresses", listed_address_columns {
-        /// The address.
         address: EvmAddress,
         /// Time when it was added.
         listed_at: UnixMillis,

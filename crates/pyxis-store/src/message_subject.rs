@@ -13,7 +13,6 @@ use crate::StoreError;
 use crate::db::{Bind, Row, SqlQuery, Value, stored_enum};
 
 stored_enum! {
-    /// Kind of subject.
     pub SubjectKind {
         /// A single request.
         Request = "request",
@@ -29,7 +28,6 @@ stored_enum! {
         Pending = "pending",
         /// Approved, whatever came of it.
         Approved = "approved",
-        /// Denied.
         Denied = "denied",
         /// No one decided in time, or the agent withdrew a single request.
         Expired = "expired",
@@ -101,7 +99,6 @@ impl std::fmt::Display for MessageSubject {
 }
 
 impl MessageSubject {
-    /// Kind of the subject.
     pub const fn kind(self) -> SubjectKind {
         match self {
             Self::Request(_) => SubjectKind::Request,

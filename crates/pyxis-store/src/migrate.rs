@@ -142,7 +142,6 @@ impl Migration {
 #[derive(Clone, Copy)]
 pub(crate) struct Program(&'static [Migration]);
 
-/// This program.
 pub(crate) const THIS: Program = Program(MIGRATIONS);
 
 impl Program {

@@ -10,7 +10,6 @@ use crate::{Executor, Store, StoreError, Tx};
 /// Data for a model score request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// Id of the key.
     pub key: ApiKeyId,
     /// Workspace of the key.
     pub workspace_id: WorkspaceId,

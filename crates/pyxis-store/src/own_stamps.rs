@@ -10,7 +10,6 @@ use crate::{Executor, StoreError, Tx};
 row! {
     /// The rule of an own Stamp.
     pub OwnStampRow: "own_stamps", own_stamp_columns {
-        /// Name of the Stamp.
         provider: StampName,
         /// Kind of the rule.
         kind: String,

@@ -7,7 +7,6 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError, Tx, locks};
 
 row! {
-    /// A policy.
     pub PolicyRow: "policies", policy_columns {
         /// Credential of the policy.
         credential_id: CredentialId,
@@ -55,7 +54,6 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(credential)).await
 }
 
-/// Policies of a workspace.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<PolicyRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",

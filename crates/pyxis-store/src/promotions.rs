@@ -57,7 +57,6 @@ pub fn remembered(store: &Store) -> Option<i64> {
     Some(store.timeline().load(Ordering::Relaxed)).filter(|timeline| *timeline != 0)
 }
 
-/// Remembers that the timeline is stored.
 pub fn remember_stored(store: &Store, timeline: i64) {
     store.timeline().store(timeline, Ordering::Relaxed);
 }

@@ -44,7 +44,6 @@ row! {
         subject: Subject,
         /// Action id of the proof.
         action_id: Option<ActionId>,
-        /// Nullifier of the proof.
         nullifier: Option<ProofNullifier>,
         /// Expiry of the proof.
         expires_at: Option<UnixMillis>,

@@ -32,7 +32,6 @@ stored_enum! {
 }
 
 row! {
-    /// A proof.
     pub ProofRow: "proofs", proof_columns {
         /// Proof number, higher than all earlier ones.
         id: i64,
@@ -44,7 +43,6 @@ row! {
         subject: Subject,
         /// Action id of the proof.
         action_id: ActionId,
-        /// Nullifier of the proof.
         nullifier: ProofNullifier,
         /// Issuer who signed the registration.
         issuer: String,
@@ -76,7 +74,6 @@ pub struct NewProof {
     pub subject: Subject,
     /// Action id of the proof.
     pub action_id: ActionId,
-    /// Nullifier of the proof.
     pub nullifier: ProofNullifier,
     /// Issuer who signed the registration.
     pub issuer: String,

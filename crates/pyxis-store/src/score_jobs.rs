@@ -23,7 +23,6 @@ use crate::{Executor, StoreError, Tx};
 pub const HOLD: Duration = Duration::from_secs(30);
 
 stored_enum! {
-    /// State of a job.
     pub ScoreJobState {
         /// Its addresses are arriving.
         Uploading = "uploading",
@@ -43,7 +42,6 @@ stored_enum! {
 }
 
 row! {
-    /// A job.
     pub ScoreJobRow: "score_jobs", score_job_columns {
         /// Unique identifier.
         id: ScoreJobId,

@@ -10,7 +10,6 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
-    /// State of a review.
     pub ReviewState {
         /// Not decided yet.
         Open = "open",
@@ -22,7 +21,6 @@ stored_enum! {
 }
 
 row! {
-    /// A review.
     pub ScoreReviewRow: "score_reviews", score_review_columns {
         /// Unique identifier.
         id: ScoreReviewId,

@@ -13,7 +13,6 @@ use crate::scorers::{self, Terms};
 use crate::{Executor, Store, StoreError, Tx};
 
 row! {
-    /// A change as it is stored.
     StoredChange: "scorer_changes", change_columns {
         id: ScorerChangeId,
         effective_from: UnixMillis,

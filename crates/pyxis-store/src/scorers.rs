@@ -10,7 +10,6 @@ use crate::db::{Bind, FromRow, Row, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
-    /// A scorer.
     pub ScorerRow: "scorers", scorer_columns {
         /// Scorer number, from 1.
         id: ScorerId,
@@ -114,7 +113,6 @@ pub async fn find_anywhere(executor: impl Executor, id: ScorerId) -> Result<Opti
     executor.optional(query.bind(id)).await
 }
 
-/// Scorers of a workspace.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<ScorerRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",

@@ -24,7 +24,6 @@ pub(crate) use rowid_hint::SETTLE;
 pub use stale::{StaleProgress, addresses, count, progress, stale};
 
 row! {
-    /// A stored score.
     pub Stored: "scores", stored_columns {
         /// Time of the computation.
         computed_at: UnixMillis,

@@ -29,7 +29,6 @@ row! {
         id: i64,
         /// Address of the holder.
         address: EvmAddress,
-        /// Name of the Stamp.
         provider: StampName,
         /// DID of the issuer.
         issuer: String,
@@ -65,7 +64,6 @@ impl From<StampRow> for pyxis_core::score::Stamp {
 pub struct NewStamp {
     /// Address of the holder.
     pub address: EvmAddress,
-    /// Name of the Stamp.
     pub provider: StampName,
     /// DID of the issuer.
     pub issuer: String,

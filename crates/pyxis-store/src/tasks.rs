@@ -20,7 +20,6 @@ pub use lists::{TaskFilter, actions_of, count_proposed, list, list_proposed, pur
 pub use uses::{ClaimedUse, TaskLookup, claim, covering, return_use};
 
 row! {
-    /// A task.
     pub TaskRow: "tasks", task_columns {
         /// Unique identifier.
         id: TaskId,
@@ -56,7 +55,6 @@ row! {
 pub(crate) use task_columns;
 
 row! {
-    /// An action of a task.
     pub TaskActionRow: "task_actions", task_action_columns {
         task_id: TaskId,
         /// Position in the proposal, from 1.

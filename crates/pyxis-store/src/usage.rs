@@ -23,7 +23,6 @@ pub struct Batch {
     pub key: ApiKeyId,
     /// Endpoint group of the requests.
     pub surface: Surface,
-    /// Start of the window.
     pub window_start: UnixMillis,
     /// Number of requests.
     pub requests: i64,
@@ -105,7 +104,6 @@ row! {
     pub WindowRow: "usage_windows", window_columns {
         /// Endpoint group.
         surface: Surface,
-        /// Start of the window.
         window_start_at: UnixMillis,
         /// Admitted requests, including reserved ones.
         admitted: i64,

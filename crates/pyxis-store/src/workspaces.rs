@@ -8,7 +8,6 @@ use crate::db::{normalize_name, row, sql};
 use crate::{Executor, StoreError};
 
 row! {
-    /// A workspace.
     pub WorkspaceRow: "workspaces", workspace_columns {
         /// Unique identifier.
         id: WorkspaceId,
@@ -37,7 +36,6 @@ pub async fn insert(executor: impl Executor, new: &WorkspaceRow) -> Result<(), S
     crate::db::insert(executor, query).await
 }
 
-/// The workspace with this id.
 pub async fn find(executor: impl Executor, id: WorkspaceId) -> Result<Option<WorkspaceRow>, StoreError> {
     executor
         .optional(sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces WHERE id = $1")).bind(id))

@@ -28,7 +28,6 @@ use tokio::task::JoinSet;
 
 pub use self::interactions::{ShownResponse, signature};
 
-/// Bot token.
 pub const BOT_TOKEN: &str = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.canary.token";
 /// Id of the application.
 pub const APPLICATION: &str = "1100000000000000001";
@@ -61,7 +60,6 @@ pub fn public_key() -> [u8; 32] {
 pub struct Call {
     /// Method and path after the version.
     pub call: String,
-    /// Body.
     pub body: Value,
 }
 

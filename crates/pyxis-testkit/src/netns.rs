@@ -19,7 +19,7 @@ pub fn inside(name: &str) -> bool {
 
 /// Like [`inside`], with a cable to another machine instead of all the addresses. Returns that machine, or `None` in
 /// the outer process.
-pub fn beside_machine(name: &str) -> Option<Machine> {
+pub fn attached_machine(name: &str) -> Option<Machine> {
     run_in(name, Namespace::new).then(Machine::new)
 }
 
@@ -93,7 +93,6 @@ impl Namespace {
 pub struct Machine(Namespace);
 
 impl Machine {
-    /// Its address.
     pub const ADDRESS: &str = "10.77.0.2";
 
     /// Connects it to the namespace of this process.

@@ -5,13 +5,11 @@
 pub enum Attribute {
     /// Integer.
     Int(i64),
-    /// Float.
     Float(f32),
     /// String.
     Text(&'static str),
     /// Integers.
     Ints(Vec<i64>),
-    /// Floats.
     Floats(Vec<f32>),
     /// Strings.
     Texts(Vec<&'static str>),

@@ -148,7 +148,6 @@ fn blocking<T: Send>(work: impl Future<Output = T> + Send) -> std::thread::Resul
     std::thread::scope(|scope| scope.spawn(run).join())
 }
 
-/// An open transaction.
 pub struct OpenTransaction {
     client: tokio_postgres::Client,
     driver: tokio::task::JoinHandle<()>,

@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 /// A person in the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// An owner.
     Owner,
-    /// An admin.
     Admin,
     /// A member without any right on the credential.
     Member,
@@ -43,13 +41,11 @@ impl Who {
 pub enum Action {
     /// View the request.
     Show,
-    /// Approve it.
     Approve,
     /// Approve it and open a 30-minute grant, through the API or on the standalone page.
     Grant,
     /// Approve it and open a 30-minute grant in the dashboard.
     DashboardGrant,
-    /// Deny it.
     Deny,
     /// Edit the policy.
     Edit,

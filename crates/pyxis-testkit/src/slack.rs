@@ -29,11 +29,9 @@ use tokio::task::JoinSet;
 
 pub use self::reports::{form, signature};
 
-/// Bot token.
 pub const BOT_TOKEN: &str = "xoxb-canary-token";
 /// App-level token.
 pub const APP_TOKEN: &str = "xapp-canary-token";
-/// Signing secret.
 pub const SIGNING_SECRET: &str = "canary-signing-secret";
 /// Team of the app and of its people.
 pub const TEAM: &str = "T0TEAM";
@@ -41,7 +39,6 @@ pub const TEAM: &str = "T0TEAM";
 pub const CHANNEL: &str = "C0OPS";
 /// A channel without the bot.
 pub const OTHER_CHANNEL: &str = "C0OTHER";
-/// An archived channel.
 pub const ARCHIVED_CHANNEL: &str = "C0OLD";
 
 /// One API call by the app.

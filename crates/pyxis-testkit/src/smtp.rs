@@ -23,7 +23,6 @@ pub enum Encryption {
     Tls,
     /// After STARTTLS, without which nothing is accepted.
     StartTls,
-    /// None.
     None,
 }
 
@@ -46,7 +45,6 @@ impl Port {
         Self(TcpListener::bind(("127.0.0.1", 0)).expect("a free port"))
     }
 
-    /// Its number.
     pub fn number(&self) -> u16 {
         self.0.local_addr().expect("an address").port()
     }

@@ -85,7 +85,6 @@ impl WebSocketHost {
         self.address
     }
 
-    /// URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("{}://{}{path}", self.scheme, self.address)
     }

@@ -81,7 +81,6 @@ struct ContractQuery {
 /// A contract that gave no answer about an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// Address of the contract.
     pub contract: EvmAddress,
     pub cause: Cause,
 }

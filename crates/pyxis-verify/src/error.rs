@@ -24,7 +24,6 @@ pub enum Error {
     /// Unknown credential type; the known ones of the path.
     #[error("unknown credential type")]
     UnknownKind(Vec<&'static str>),
-    /// Unknown country.
     #[error("unknown country")]
     UnknownCountry,
     /// A parameter is missing.

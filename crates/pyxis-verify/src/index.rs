@@ -33,7 +33,6 @@ const REMEMBERED: u64 = 10_000;
 pub struct IndexedAttestation {
     /// Id in the index.
     pub attestation_id: Value,
-    /// Id of its schema.
     pub full_schema_id: Value,
     /// Address of the attester.
     pub attester: Value,

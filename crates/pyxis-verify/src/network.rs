@@ -123,12 +123,10 @@ impl Networks {
         self.0.iter()
     }
 
-    /// The network with this name.
     pub fn find_by_name(&self, name: &str) -> Option<&Network> {
         self.0.iter().find(|network| network.name.as_str() == name)
     }
 
-    /// The network with this chain id.
     pub fn of_chain(&self, chain_id: u64) -> Option<&Network> {
         self.0.iter().find(|network| network.chain_id == Some(chain_id))
     }

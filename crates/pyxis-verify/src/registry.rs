@@ -31,7 +31,6 @@ pub struct SignedStatement {
     pub signature: Vec<u8>,
 }
 
-/// Effect of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementEffect {
     /// `registered`, `revoked` or `rebound`.

@@ -76,7 +76,6 @@ fn json(body: impl Into<Bytes>) -> Response {
     response
 }
 
-/// The response for an outcome.
 fn answer(outcome: Result<String>) -> Response {
     outcome.map_or_else(IntoResponse::into_response, json)
 }

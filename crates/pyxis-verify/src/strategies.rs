@@ -6,7 +6,6 @@ use serde::Deserialize;
 use crate::routes;
 use crate::state::State;
 
-/// A voting strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VotingStrategy {
     /// 1 for each address with a live proof of this kind.

@@ -192,7 +192,6 @@ pub struct Surfaces {
     pub verification: bool,
     /// `/forward`, approvals, admin API.
     pub proxy: bool,
-    /// The dashboard.
     pub dashboard: bool,
 }
 

@@ -19,7 +19,6 @@ use crate::config::Config;
 /// Directory of the files, in the data directory.
 const DIRECTORY: &str = "servers";
 
-/// A running server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningServer {
     /// Public origin that its links have.

@@ -55,7 +55,6 @@ pub struct Metrics {
 }
 
 impl Bound {
-    /// Address of the metrics.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().and_then(|metrics| metrics.listener.local_addr().ok())
     }

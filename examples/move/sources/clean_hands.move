@@ -1,4 +1,4 @@
-/// Believes a clean-hands attestation of a Pyxis installation.
+/// Trusts a clean-hands attestation of a Pyxis installation.
 ///
 /// Ask `GET /attestation/sbts/clean-hands?address=0x…&action-id=…`, send the signature with the numbers of
 /// the answer, and let `check` say whether the sender has clean hands. `GET /attestation/keys` shows the key;
@@ -15,7 +15,7 @@ const EExpired: u64 = 1;
 const ENotYet: u64 = 2;
 const EWrongSignature: u64 = 3;
 
-/// What Pyxis signs, field by field in this order.
+/// Message that Pyxis signs, field by field in this order.
 public struct Attestation has copy, drop {
     domain: vector<u8>,
     chain: vector<u8>,

@@ -40,7 +40,7 @@ async function tokenKey() {
 
 suite("verifiers of signed scores", () => {
   let directory, server, issuer, key, unpublished;
-  /** What the issuer publishes at the moment. */
+  /** Keys that the issuer publishes at the moment. */
   const published = { signers: [signer.address], tokens: [] };
 
   before(async () => {
@@ -70,7 +70,7 @@ suite("verifiers of signed scores", () => {
   let files = 0;
   const expectations = ["--challenge", "c-1", "--audience", AUDIENCE, "--contract", `10:${CONTRACT}`];
 
-  /** What every verifier says of a record. */
+  /** Verdicts of all verifiers about a record. */
   async function verdicts(record, options = expectations) {
     const file = join(directory, `${files++}.json`);
     await writeFile(file, JSON.stringify(record));

@@ -42,7 +42,7 @@ def test_an_address_without_stamps_has_zero_and_no_expiry(client: Any, server: S
 
 
 def claims(jwt: str) -> dict[str, Any]:
-    """What a token says, unverified."""
+    """Claims of a token, unverified."""
     part = jwt.split(".")[1]
     found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     return found

@@ -158,7 +158,7 @@ async fn scores(server: &Server, client: &Client) {
     assert_eq!(format!("{client:?}"), format!("Client({:?})", server.base_url));
 }
 
-/// What a token says, unverified.
+/// Claims of a token, unverified.
 fn claims(jwt: &str) -> Value {
     let part = jwt.split('.').nth(1).unwrap();
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()

@@ -26,7 +26,7 @@ use crate::template::Template;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How long the last answers may take; what is missing then has failed.
+/// Time for the last answers. A missing one has failed then.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Most connections that one wake-up tells of.
 const EVENTS: usize = 256;
@@ -38,7 +38,7 @@ struct Arguments {
     /// Where to; plain http only. A path that ends in `/address` gets another address for each request.
     #[arg(long)]
     url: Uri,
-    /// How many addresses there are: 1 to this, as numbers of 20 bytes.
+    /// Number of addresses: 1 to this, as numbers of 20 bytes.
     #[arg(long, default_value_t = 1)]
     addresses: u64,
     /// HTTP method.
@@ -75,12 +75,12 @@ fn main() -> Result<()> {
     report(seen)
 }
 
-/// What became of the requests that count.
+/// Outcomes of the requests that count.
 #[derive(Default)]
 struct Seen {
     latencies: Vec<Duration>,
     failures: u32,
-    /// How late the generator itself was.
+    /// Lateness of the generator itself.
     lateness: Vec<Duration>,
 }
 

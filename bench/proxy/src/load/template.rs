@@ -14,11 +14,11 @@ enum Piece {
     Address,
 }
 
-/// Request line, headers and body. Written anew for each request into the same memory.
+/// Request line, headers and body. Written again for each request into the same memory.
 pub struct Template {
     head: Vec<Piece>,
     body: Vec<Piece>,
-    /// Whether the head says how long the body is: where there is one, and for methods that mean to have one.
+    /// True if the head states the length of the body: where there is one, and for methods that usually have one.
     has_length: bool,
     addresses: u64,
     body_bytes: Vec<u8>,

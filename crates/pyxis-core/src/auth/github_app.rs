@@ -38,7 +38,6 @@ pub(super) const KIND: CredentialKind = CredentialKind {
 pub struct GithubApp {
     /// Id (or client id) of the app.
     pub app_id: String,
-    /// Id of the installation.
     pub installation_id: String,
     /// URL of the API; `https://api.github.com` unless you run your own server.
     #[serde(default = "github")]

@@ -61,7 +61,6 @@ pub(super) const KIND: CredentialKind = CredentialKind {
 pub enum Headers {
     /// One, written flat.
     One(HeaderFormat),
-    /// Several headers, as a list.
     Several(HeaderList),
 }
 

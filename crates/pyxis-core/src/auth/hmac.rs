@@ -73,7 +73,6 @@ pub struct Hmac {
     /// Encoding of the secret's `key`.
     #[serde(default)]
     pub key_encoding: KeyEncoding,
-    /// Encoding of the signature.
     #[serde(default)]
     pub signature_encoding: SignatureEncoding,
     /// The headers to set; at least one contains the signature.
@@ -86,14 +85,11 @@ pub struct Hmac {
 pub enum HmacHash {
     /// SHA-1, for old APIs.
     Sha1,
-    /// SHA-256.
     #[default]
     Sha256,
-    /// SHA-512.
     Sha512,
 }
 
-/// Encoding of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyEncoding {
@@ -102,18 +98,15 @@ pub enum KeyEncoding {
     Text,
     /// Hexadecimal digits.
     Hex,
-    /// Base64.
     Base64,
 }
 
-/// Encoding of a signature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SignatureEncoding {
     /// Hexadecimal digits, lower case.
     #[default]
     Hex,
-    /// Base64.
     Base64,
     /// Base64 for URLs, without padding.
     Base64url,

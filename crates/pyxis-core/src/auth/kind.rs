@@ -53,7 +53,6 @@ pub struct CredentialKind {
     pub headers: Option<HeaderUse>,
     /// Settings that Pyxis computes: the name and a description.
     pub computed: &'static [(&'static str, &'static str)],
-    /// Form of the secret.
     pub secret: SecretForm,
     /// The secret in words, for the reference page.
     pub secret_words: &'static str,
@@ -175,7 +174,6 @@ pub struct HeaderUse {
     pub hint: &'static [&'static str],
 }
 
-/// Form of a secret.
 #[derive(Clone, Copy, Debug)]
 pub enum SecretForm {
     /// One text.
@@ -203,7 +201,6 @@ pub struct KindField {
     pub name: &'static str,
     /// Member of the configuration or of the secret.
     pub member: &'static str,
-    /// Label.
     pub label: &'static str,
     /// Remark next to the label; may be empty.
     pub note: &'static str,
@@ -215,7 +212,6 @@ pub struct KindField {
     pub optional: bool,
     /// Value of a setting that is left out.
     pub default: Option<&'static str>,
-    /// Kind of input.
     pub input: KindInput,
 }
 

@@ -15,7 +15,6 @@ impl SettingError {
     }
 }
 
-/// Settings of a kind.
 pub trait KindSettings {
     /// Checks the settings before they are stored.
     fn check(&self) -> Result<(), SettingError> {

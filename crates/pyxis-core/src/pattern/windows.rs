@@ -21,7 +21,6 @@ pub(super) fn without_blank_segments(path: &[u8]) -> Option<Vec<u8>> {
     segments(path, |segment| (!is_blank(segment)).then_some(segment))
 }
 
-/// The segment without its stream.
 fn without_stream(segment: &[u8]) -> &[u8] {
     let mut parts = trim(segment).split(|&byte| byte == b':');
     let name = parts.next().unwrap_or_default();

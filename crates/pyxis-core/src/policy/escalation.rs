@@ -18,7 +18,6 @@ pub struct EscalationStep {
 /// Room or people that a step asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EscalationTarget {
-    /// A room of a chat platform.
     Room(ChatPlatform, String),
     /// Everyone who may decide.
     Eligible,

@@ -10,7 +10,6 @@ use crate::stamp::StampName;
 /// An earlier weight of a Stamp, for credentials from before a change.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct KeptWeight {
-    /// Name of the Stamp.
     pub provider: StampName,
     /// The weight that such a credential keeps.
     pub weight: Decimal,

@@ -6,7 +6,6 @@ mod records;
 
 use super::*;
 
-/// A wallet by number.
 fn wallet(number: u8) -> EvmAddress {
     EvmAddress([number; 20])
 }

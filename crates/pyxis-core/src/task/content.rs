@@ -11,7 +11,6 @@ pub const MAX_CONDITION: usize = 500;
 /// Reasons for refusing the conditions of an action, each with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskContentError {
-    /// Too many.
     #[error("must have at most {MAX_CONDITIONS} conditions")]
     TooMany,
     /// Too long to be read by a person.

@@ -9,7 +9,6 @@ use crate::id::TaskId;
 /// Data of `task.proposed` and `task.decided`.
 #[derive(Clone, Debug)]
 pub struct TaskEvent<'a> {
-    /// The task.
     pub task: TaskId,
     /// Agent that proposed it.
     pub agent_name: &'a str,
@@ -28,7 +27,6 @@ pub struct TaskEvent<'a> {
 /// Requests of a task.
 #[derive(Clone, Debug, Serialize)]
 pub struct TaskEventAction<'a> {
-    /// Name of the credential.
     pub credential_name: &'a str,
     /// HTTP method.
     pub method: &'a str,

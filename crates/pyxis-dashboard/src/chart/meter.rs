@@ -10,7 +10,6 @@ pub const WIDTH: f64 = 720.0;
 /// A part of the bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Tooltip.
     pub tooltip: String,
     /// Left edge.
     pub x: f64,

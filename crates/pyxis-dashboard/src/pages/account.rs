@@ -84,7 +84,6 @@ pub(super) async fn show(
     })
 }
 
-/// The form of stored quiet hours.
 fn quiet_hours_form(stored: Option<&QuietHours>) -> QuietHoursForm {
     stored.map_or_else(QuietHoursForm::default, |hours| QuietHoursForm {
         is_set: true,

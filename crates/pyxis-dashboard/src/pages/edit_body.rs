@@ -18,7 +18,6 @@ const MAX_VALUES: usize = 100;
 /// Deepest nesting with inputs.
 const MAX_DEPTH: usize = 8;
 
-/// A value in a body.
 struct BodyValue {
     input: ValueInput,
     /// Its bytes in the body.

@@ -43,7 +43,6 @@ async fn page(
     html(&McpToolsPage { shell: who.shell(state).await?, credential: row.name.clone(), url, problems, tools })
 }
 
-/// Options of a credential.
 pub(super) fn options(row: &CredentialRow) -> CredentialOptions {
     serde_json::from_str(&row.options).unwrap_or_default()
 }

@@ -61,7 +61,6 @@ impl Chats {
     }
 }
 
-/// The form of a policy.
 pub(super) fn from_policy(policy: &Policy, chats: &Chats) -> PolicyForm {
     let rule = |method: Method| {
         if policy.deny_methods.contains(&method) || denies_with_others(policy, method) {
@@ -101,7 +100,6 @@ fn denies_with_others(policy: &Policy, method: Method) -> bool {
     method == Method::WebSocket && (denied.contains(&Method::Get) || !(denied.is_empty() || is_listed))
 }
 
-/// The form as typed.
 pub(super) fn typed(fields: &Fields, stored: &Policy, chats: &Chats, problems: Problems) -> PolicyForm {
     PolicyForm {
         methods: METHODS.map(|method| (method.as_str().to_owned(), rule_of(fields, method))).to_vec(),

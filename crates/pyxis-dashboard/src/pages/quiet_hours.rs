@@ -15,7 +15,6 @@ use crate::view::Problems;
 use crate::view::account::QuietHoursForm;
 use crate::{Error, State};
 
-/// The form as typed.
 fn typed(fields: &Fields, is_set: bool, problems: Problems) -> QuietHoursForm {
     QuietHoursForm {
         is_set,

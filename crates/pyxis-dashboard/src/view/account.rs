@@ -58,7 +58,6 @@ pub struct Token {
     pub over: bool,
 }
 
-/// The form for quiet hours.
 #[derive(Clone, Debug, Default)]
 pub struct QuietHoursForm {
     /// True if quiet hours are set, so that they can be removed.
@@ -79,7 +78,6 @@ pub struct TokenForm {
     pub name: String,
     /// The scopes this person may give.
     pub scopes: Vec<Choice>,
-    /// Lifetimes.
     pub lifetimes: Vec<Choice>,
     pub problems: Problems,
 }

@@ -45,7 +45,6 @@ pub struct ApiKeyLine {
 #[derive(Clone, Debug)]
 pub struct HistoryRequest {
     pub id: String,
-    /// Key id.
     pub key_id: String,
     /// Name of the key.
     pub key: String,
@@ -110,7 +109,6 @@ pub struct ApiKeyPage {
     pub form: ApiKeyForm,
     /// Requests of the last day, by window.
     pub chart: StackedBars,
-    /// Access to history.
     pub history: HistoryAccess,
     /// The use case as typed.
     pub use_case: String,

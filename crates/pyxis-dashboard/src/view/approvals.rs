@@ -46,7 +46,6 @@ pub struct InboxPage {
     pub first_request: Option<FirstRequest>,
 }
 
-/// The filters of the inbox.
 #[derive(Clone, Debug)]
 pub struct InboxFilters {
     /// Agents with pending requests.
@@ -196,7 +195,6 @@ in_section!(InboxPage => Inbox, DecidedPage => Inbox, ApprovalPage => Inbox);
 /// The page that shows a card. It is sent back as `from`, so that the response returns there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnTo {
-    /// The inbox.
     Inbox,
     /// The approval page.
     Approval,
@@ -234,7 +232,6 @@ pub struct Card {
     pub cursor: String,
     /// Summary for the compact row.
     pub gist: Option<String>,
-    /// Risk of its method.
     pub risk: MethodRisk,
     /// HTTP method, uppercase.
     pub method: String,
@@ -364,7 +361,6 @@ pub enum CardState {
         /// Reason that there are no buttons: `You approved 2 min ago. One more person must approve.`
         why: String,
     },
-    /// Approved.
     Approved {
         /// Person who completed the quorum.
         by: String,
@@ -432,7 +428,6 @@ impl Card {
         self.tool.as_ref().is_some_and(|tool| tool.is_certain)
     }
 
-    /// The badge.
     const fn outcome(&self) -> DecisionBadge {
         match &self.state {
             CardState::Open { .. } | CardState::Longer | CardState::Watching { .. } => DecisionBadge::Pending,

@@ -26,7 +26,6 @@ pub struct BodyView {
     pub digest_short: String,
     /// All 64 digits.
     pub digest: String,
-    /// The content.
     pub shown: BodyContent,
     /// Set if only the beginning is shown: `the first 8 KiB of 1.2 MiB`.
     pub cut: Option<String>,

@@ -143,7 +143,6 @@ pub struct CredentialPage {
     pub verified: Option<ProbeResult>,
 }
 
-/// Result of a probe.
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
     /// True if the API accepted the credential.

@@ -17,7 +17,6 @@ const SEARCH: std::time::Duration = std::time::Duration::from_millis(200);
 /// `query_value`, headers pairs of `header_name` and `header_value`; a pair without a name is left out.
 #[derive(Clone, Debug)]
 pub struct EditForm {
-    /// The body.
     pub body: BodyInput,
     /// Query parameters. `None` if they cannot be edited.
     pub query: Option<Vec<(String, String)>>,
@@ -27,7 +26,6 @@ pub struct EditForm {
     pub problem: Option<String>,
 }
 
-/// Inputs for a body.
 #[derive(Clone, Debug)]
 pub enum BodyInput {
     /// One input for each value.
@@ -74,7 +72,6 @@ pub struct EditCard {
 /// A line of a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
-    /// Kind of the line.
     pub kind: LineKind,
     /// Text without the line end.
     pub text: String,
@@ -119,7 +116,6 @@ impl LineKind {
 pub struct ChangedValue {
     /// `Query` or `Header`.
     pub part: &'static str,
-    /// Name.
     pub name: String,
     /// Values of the agent, joined; `none` if there were none.
     pub before: String,

@@ -15,7 +15,6 @@ pub struct ExplorerPage {
     /// Problem with the address.
     pub problem: Option<String>,
     pub scorers: Vec<Choice>,
-    /// The result.
     pub found: Option<ExplorerResult>,
     /// For the empty state: a `curl` that submits a credential.
     pub bring: String,
@@ -27,7 +26,6 @@ pub struct ExplorerResult {
     pub address: String,
     /// Number of the scorer.
     pub scorer: String,
-    /// Its name.
     pub scorer_name: String,
     pub score: String,
     /// The scorer's threshold.

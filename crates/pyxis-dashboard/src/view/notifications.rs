@@ -78,7 +78,6 @@ pub struct BrowserLine {
 /// A browser that its push service does not notify.
 #[derive(Clone, Debug)]
 pub struct RefusedLine {
-    /// Its person.
     pub person: String,
     /// Name reported by the browser.
     pub label: String,

@@ -151,7 +151,6 @@ pub struct Explain {
     pub body: String,
     /// Type of the body.
     pub content_type: String,
-    /// The answer.
     pub answer: Option<PolicyExplanation>,
 }
 

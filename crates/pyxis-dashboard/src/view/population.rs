@@ -36,7 +36,6 @@ pub struct PopulationPage {
 #[derive(Clone, Debug)]
 pub struct PopulationStamp {
     pub name: String,
-    /// Addresses with it.
     pub addresses: String,
     /// Share of all addresses.
     pub share: String,

@@ -135,7 +135,6 @@ pub struct ScorerForm {
     pub platforms: Vec<WeightGroup>,
     /// Name of an additional Stamp.
     pub extra_name: String,
-    /// Its weight.
     pub extra_weight: String,
     /// Number of rows that differ from the stored ones, in words: `3 Stamps`.
     pub changed: Option<String>,
@@ -174,7 +173,6 @@ pub struct Reach {
     pub sum: String,
     /// `51 Stamps have a weight`.
     pub weighed: String,
-    /// The threshold.
     pub threshold: String,
     /// Stamps that reach the threshold alone, with their weights.
     pub alone: Vec<(String, String)>,

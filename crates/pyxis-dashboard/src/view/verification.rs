@@ -55,7 +55,6 @@ pub struct CheckLine {
 #[derive(Clone, Debug)]
 pub struct NetworkLine {
     pub name: String,
-    /// Its chain id.
     pub chain_id: Option<u64>,
     /// The kinds that it has checks for, as words.
     pub kinds: String,

@@ -149,7 +149,7 @@ async fn where_two_must_approve_no_grant_is_offered_and_one_yes_waits() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_listed_sees_why_and_cannot_decide() {
+async fn a_person_who_is_not_listed_sees_why_and_cannot_decide() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
     server.with_person(&team, "bo@example.com", Role::Admin).await;
@@ -312,7 +312,7 @@ async fn every_header_that_clients_do_not_send_by_themselves_is_there() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_decide_reads_a_long_body_on_its_own_page_too() {
+async fn a_person_who_may_not_decide_reads_a_long_body_on_its_own_page_too() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
     server.with_person(&team, "bo@example.com", Role::Admin).await;
@@ -450,7 +450,7 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
 }
 
 #[tokio::test]
-async fn whoever_signs_reads_what_will_be_signed_and_is_warned_of_a_blind_hash() {
+async fn an_approver_reads_what_will_be_signed_and_is_warned_of_a_blind_hash() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
     let typed = serde_json::json!({

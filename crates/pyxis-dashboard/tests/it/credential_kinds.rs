@@ -333,7 +333,7 @@ async fn a_preset_offers_its_starter_policy_which_is_stored_with_the_credential_
 }
 
 #[tokio::test]
-async fn presets_are_searched_beside_the_form() {
+async fn presets_are_searched_next_to_the_form() {
     let server = Server::new().await;
     let (_, mut browser) = server.with_owner().await;
     let form = browser.get("/app/new/credential").await.text;

@@ -60,7 +60,7 @@ fn steps(page: &str) -> (String, Vec<&str>) {
     (done.split('<').next().unwrap().to_owned(), titles.collect())
 }
 
-/// The count beside a label of the table.
+/// The count next to a label of the table.
 fn count<'a>(page: &'a str, label: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!(">{label}</a></th><td class=\"num\">")).expect(label);
     rest.split('<').next().unwrap()

@@ -40,7 +40,7 @@ engines! {
         assert!(page.contains("value=\"gated\" checked") && !page.contains("value=\"5\""), "{page}");
     }
 
-    async fn a_window_that_is_none_is_refused_beside_its_field_and_changes_nothing(server: Server) {
+    async fn an_invalid_window_is_refused_next_to_its_field_and_changes_nothing(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         for typed in ["x", "0", "-5", "1.5", "10081"] {
             let fields = [("default_approval_mode", "autonomous"), ("approval_timeout_minutes", typed)];
@@ -53,7 +53,7 @@ engines! {
         }
     }
 
-    async fn the_longest_window_is_named_beside_its_field_and_accepted(server: Server) {
+    async fn the_longest_window_is_named_next_to_its_field_and_accepted(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         for path in ["/app/settings", "/app/policies/billing"] {
             let page = owner.get(path).await.text;

@@ -156,7 +156,7 @@ engines! {
         assert_eq!(scene.both_approve(&mut real).await, ApprovalState::Approved);
     }
 
-    async fn nobody_takes_the_place_of_whoever_opened_an_account(scene: &mut Scene) {
+    async fn nobody_takes_the_place_of_the_person_who_opened_an_account(scene: &mut Scene) {
         scene.server.with_person(&scene.team, "cleo@example.com", Role::Admin).await;
         let (ana, cleo) = (scene.actor(ANA).await, scene.actor("cleo@example.com").await);
         let (early, late) = (scene.link(&cleo).await, scene.link(&ana).await);

@@ -108,7 +108,6 @@ pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(
     Ok((get(&state.store, actor.workspace, id).await?, key))
 }
 
-/// The agent with this id.
 pub async fn get(store: &Store, workspace: WorkspaceId, id: AgentId) -> Result<Agent> {
     let row = agents::find(store, workspace, id).await?.ok_or(Error::not_found("agent"))?;
     with_scope(store, row).await

@@ -34,7 +34,6 @@ impl Caller {
         actor
     }
 
-    /// The approver for decisions.
     pub fn approver(&self, surface: DecisionSurface) -> Approver {
         Approver {
             workspace: self.workspace(),

@@ -139,7 +139,6 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
     get(&state.store, actor.workspace, &input.name).await
 }
 
-/// The credential with this name.
 pub async fn get(store: &Store, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
     let found = credentials::find_by_name(store, workspace, name).await?;
     // Without a suggestion: a member may ask, who must not learn the names of other credentials.
@@ -168,7 +167,6 @@ pub fn warnings(keyring: &Keyring, row: &CredentialRow) -> Vec<String> {
     unusable.into_iter().chain(short.into_iter().map(warning)).collect()
 }
 
-/// The credential with this id.
 pub async fn by_id(store: &Store, workspace: WorkspaceId, id: CredentialId) -> Result<CredentialRow> {
     credentials::find(store, workspace, id).await?.ok_or(Error::not_found("credential"))
 }

@@ -100,7 +100,6 @@ fn unique_id(user: &UserRow) -> Result<Uuid> {
     Uuid::from_str(&user.id.to_string()).map_err(ceremony::broken)
 }
 
-/// Renames a passkey.
 pub async fn rename(db: &AuditedStore, caller: &Caller, id: PasskeyId, name: &str) -> Result<()> {
     let name = check_label(name)?;
     let actor = caller.actor();

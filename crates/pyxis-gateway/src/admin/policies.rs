@@ -568,7 +568,6 @@ fn explain_decision(
     Explanation { warning: is_unseen.then_some(BODY_NOT_RECORDED), ..to_explanation(&decision) }
 }
 
-/// Mode of a workspace.
 pub async fn mode(store: &Store, workspace: WorkspaceId) -> Result<ApprovalMode> {
     let found = workspaces::find(store, workspace).await?;
     Ok(found.ok_or(Error::not_found("workspace"))?.mode)

@@ -68,7 +68,6 @@ fn right(row: &RightsRow) -> Right {
     Right { approve: row.can_approve, policy: row.can_edit_policy }
 }
 
-/// Rights of `user`.
 pub async fn load(store: &Store, user: &UserRow) -> Result<Rights> {
     if user.role.is_manager() {
         return Ok(Rights { manager: true, of: BTreeMap::new() });

@@ -25,13 +25,11 @@ use crate::error::{Error, Result};
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 
-/// Lifetime of a session.
 pub const SESSION_LIFETIME: Duration = Duration::from_hours(24);
 /// Time after sign-in during which an account with passkeys may change its sign-in methods.
 const FRESH: Duration = Duration::from_mins(10);
 /// Number of failures that locks an account.
 const MAX_FAILURES: u32 = 5;
-/// Duration of a lock.
 const LOCK: Duration = Duration::from_mins(15);
 /// Allowed password lengths, in characters.
 pub const PASSWORD: std::ops::RangeInclusive<usize> = 12..=256;

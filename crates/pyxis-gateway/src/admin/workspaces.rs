@@ -65,7 +65,6 @@ pub async fn create(
     Ok(CreatedWorkspace { workspace: get(&state.store, id).await?, agent_key, owner })
 }
 
-/// The workspace with this id.
 pub async fn get(store: &Store, id: WorkspaceId) -> Result<WorkspaceRow> {
     workspaces::find(store, id).await?.ok_or(Error::not_found("workspace"))
 }

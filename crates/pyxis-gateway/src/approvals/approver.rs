@@ -9,7 +9,6 @@ use pyxis_core::id::{UserId, WorkspaceId};
 pub struct Approver {
     /// Workspace of the person. Nothing outside it is visible.
     pub workspace: WorkspaceId,
-    /// User id.
     pub user: UserId,
     /// Email address.
     pub email: String,

@@ -40,13 +40,11 @@ const ATTEMPTS: usize = 5;
 
 /// Authentication behind a decision.
 pub enum AuthMethod {
-    /// A session.
     Session,
     /// An account on a chat platform that the person linked.
     Chat(ChatAccount),
     /// A personal access token.
     Token {
-        /// Token id.
         id: AccessTokenId,
         /// Token name.
         name: String,

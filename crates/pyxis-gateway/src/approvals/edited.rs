@@ -13,7 +13,6 @@ use crate::runtime::stored::StoredRequest;
 
 /// Response header that tells an agent that its request was edited.
 pub const PX_EDITED: HeaderName = HeaderName::from_static("px-edited");
-/// Its value.
 pub(crate) const YES: HeaderValue = HeaderValue::from_static("true");
 
 /// Record of a request that a person edited.

@@ -17,7 +17,6 @@ use crate::runtime::state::State;
 /// A response or a failure, as its agent receives it.
 #[derive(Debug)]
 pub enum OutcomeView {
-    /// A response.
     Response {
         /// HTTP status; `None` for a signature.
         status: Option<u16>,

@@ -26,7 +26,6 @@ use crate::runtime::state::State;
 
 pub use settings::CardConfig;
 
-/// The platform.
 pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     platform: ChatPlatform::CARD,
     settings: settings::KEYS,

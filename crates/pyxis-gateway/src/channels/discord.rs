@@ -36,7 +36,6 @@ pub use settings::DiscordConfig;
 /// Path of the endpoint.
 const PATH: &str = "/discord/interactions";
 
-/// The platform.
 pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     platform: ChatPlatform::DISCORD,
     settings: settings::KEYS,
@@ -56,7 +55,6 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     },
 };
 
-/// The bot.
 struct Bot {
     config: DiscordConfig,
     /// Origin of this installation.

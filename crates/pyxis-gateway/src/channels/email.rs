@@ -27,7 +27,6 @@ use crate::runtime::state::State;
 
 pub use settings::{EmailConfig, Login, Security};
 
-/// The platform.
 pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     platform: ChatPlatform::EMAIL,
     settings: settings::KEYS,

@@ -27,7 +27,6 @@ use crate::runtime::work::Stop;
 
 pub use settings::MatrixConfig;
 
-/// The platform.
 pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     platform: ChatPlatform::MATRIX,
     settings: settings::KEYS,
@@ -54,7 +53,6 @@ const NO: &str = "❌";
 /// Approves with a grant.
 const WHILE: &str = "⏳";
 
-/// The bot.
 struct Bot {
     config: MatrixConfig,
 }

@@ -27,7 +27,6 @@ use crate::runtime::state::State;
 
 pub use settings::NtfyConfig;
 
-/// The platform.
 pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     platform: ChatPlatform::NTFY,
     settings: settings::KEYS,

@@ -40,7 +40,6 @@ pub struct PlatformDescriptor {
 /// Words about a platform on the pages of the dashboard.
 #[derive(Debug)]
 pub struct PlatformPage {
-    /// Example of a room.
     pub room_example: &'static str,
     /// Effect of leaving the workspace's default room blank.
     pub without_room: &'static str,

@@ -33,7 +33,6 @@ use crate::runtime::work::Stop;
 pub(crate) use http_mode::{__path_receive, receive};
 pub use settings::SlackConfig;
 
-/// The platform.
 pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     platform: ChatPlatform::SLACK,
     settings: settings::KEYS,
@@ -53,7 +52,6 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     },
 };
 
-/// The bot.
 struct Bot {
     config: SlackConfig,
 }

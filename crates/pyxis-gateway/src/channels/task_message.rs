@@ -74,7 +74,6 @@ pub(super) async fn load(
     }))
 }
 
-/// The page of a task.
 pub(super) fn page(config: &Config, task: TaskId) -> String {
     format!("{}/app/tasks/{task}", config.base_url)
 }

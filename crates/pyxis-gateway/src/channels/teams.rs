@@ -24,7 +24,6 @@ use crate::runtime::state::State;
 
 pub use settings::TeamsConfig;
 
-/// The platform.
 pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     platform: ChatPlatform::TEAMS,
     settings: settings::KEYS,

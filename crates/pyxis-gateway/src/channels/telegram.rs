@@ -30,7 +30,6 @@ use crate::runtime::work::Stop;
 pub use settings::TelegramConfig;
 pub(crate) use updates::{__path_webhook, webhook};
 
-/// The platform.
 pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     platform: ChatPlatform::TELEGRAM,
     settings: settings::KEYS,
@@ -50,7 +49,6 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     },
 };
 
-/// The bot.
 struct Bot {
     config: TelegramConfig,
 }

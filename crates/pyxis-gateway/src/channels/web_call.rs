@@ -23,7 +23,6 @@ const LIMITED: Duration = Duration::from_secs(10);
 /// Longest words of a server in a message about a problem, in characters.
 const WORDS: usize = 200;
 
-/// A response.
 pub(super) struct WebResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,

@@ -25,7 +25,6 @@ pub struct OauthClient {
 
 /// Result of looking a client up.
 pub(super) enum ClientLookup {
-    /// It is known.
     Known(OauthClient),
     /// It is not accepted.
     Refused(ClientRefusal),

@@ -21,7 +21,6 @@ pub use pyxis_signing::payload::{Format, Hash};
 /// Type of what is asked and of what is answered.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The key that a credential is.
 pub(crate) fn signing_key(credential: &ResolvedCredential) -> Result<&Described> {
     match &credential.auth {
         Some(Auth::SigningKey(key)) => Ok(key),

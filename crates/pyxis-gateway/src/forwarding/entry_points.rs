@@ -16,11 +16,8 @@ use crate::runtime::state::State;
 /// An authenticated agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentIdentity {
-    /// Its id.
     pub id: AgentId,
-    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// Its name.
     pub name: String,
     /// Name of the connected program, if it came with an access token.
     pub connected_program: Option<String>,

@@ -34,7 +34,6 @@ pub struct Brand {
     pub has_logo: bool,
 }
 
-/// The brand of a workspace.
 pub async fn get(store: &Store, workspace: WorkspaceId) -> Result<Brand> {
     let row = brands::find(store, workspace).await?;
     Ok(row.map_or_else(Brand::default, |row| Brand {

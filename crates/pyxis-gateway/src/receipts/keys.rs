@@ -30,7 +30,6 @@ pub(super) struct ActiveKey {
 /// A key and its name.
 #[derive(Clone, Debug)]
 pub struct ListedReceiptKey {
-    /// The key.
     pub row: ReceiptKeyRow,
     /// `kid` of the receipts that it signed.
     pub kid: String,

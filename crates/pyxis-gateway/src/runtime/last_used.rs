@@ -18,7 +18,6 @@ struct PendingUses {
 }
 
 impl LastUsedBuffer {
-    /// Records a use.
     pub(crate) fn record_use(&self, agent: AgentId, credential: CredentialId, now: UnixMillis) {
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         used.agents.insert(agent, now);

@@ -82,7 +82,6 @@ impl TaskView {
     }
 }
 
-/// The task with this id.
 pub async fn load(store: &Store, workspace: WorkspaceId, id: TaskId, now: UnixMillis) -> Result<TaskView> {
     let row = tasks::find(store, workspace, id).await?.ok_or(Error::not_found("task"))?;
     TaskView::of_row(store, row, now).await

@@ -103,7 +103,6 @@ pub enum Violation {
     Fragment,
 }
 
-/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     /// True for the last frame of a message.

@@ -16,7 +16,6 @@ const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// Length of a decoded key, in bytes.
 const KEY_BYTES: usize = 16;
 
-/// A new key.
 pub fn new_key(entropy: &dyn Entropy) -> String {
     STANDARD.encode(entropy::bytes::<KEY_BYTES>(entropy))
 }

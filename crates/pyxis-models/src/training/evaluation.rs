@@ -108,7 +108,6 @@ impl<'a> Measured<'a> {
         self.fitted_aggregate(&self.means(fair), None)
     }
 
-    /// The quality of the aggregate.
     pub(super) fn aggregate(&self, fair: &CrossValidatedCalibration) -> Option<Quality> {
         let means = self.means(fair);
         let scored = means.iter().enumerate().map(|(row, mean)| {

@@ -24,9 +24,9 @@ pub enum Special {
     Shared,
     /// Link-local, where cloud metadata services answer.
     LinkLocal,
-    /// Documentation.
+    /// Reserved for examples in documents, such as `192.0.2.0/24`.
     Documentation,
-    /// Benchmarking.
+    /// Reserved for tests of network devices: `198.18.0.0/15`.
     Benchmarking,
     /// Multicast and broadcast.
     Multicast,

@@ -314,7 +314,7 @@ fn one_special_answer_refuses_the_whole_name() {
 }
 
 #[test]
-fn a_literal_is_judged_by_itself_whatever_is_said_about_it() {
+fn a_literal_is_judged_alone_whatever_is_said_about_it() {
     let public: IpAddr = "93.184.216.34".parse().unwrap();
     let refused = Guard::default().admit(&at("127.0.0.1", 443), &[public]);
     assert_eq!(refused, Err(Blocked::Address(Special::Loopback)));

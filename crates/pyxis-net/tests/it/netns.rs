@@ -17,11 +17,11 @@ const PORT: u16 = 8080;
 /// Listens on every address and reports the local address of each connection.
 async fn listen_everywhere() -> UnboundedReceiver<SocketAddr> {
     let listener = TcpListener::bind(("::", PORT)).await.unwrap();
-    let (dialled, reports) = unbounded_channel();
+    let (dialed, reports) = unbounded_channel();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let local = stream.local_addr().unwrap();
-            dialled.send(SocketAddr::new(local.ip().to_canonical(), local.port())).unwrap();
+            dialed.send(SocketAddr::new(local.ip().to_canonical(), local.port())).unwrap();
             tokio::spawn(async move {
                 let mut head = [0; 1024];
                 let _ = stream.read(&mut head).await;
@@ -70,11 +70,11 @@ const SPECIAL: [&str; 22] = [
 ];
 
 #[tokio::test]
-async fn a_public_literal_is_dialled_exactly_and_a_special_one_never() {
-    if !netns::inside("netns::a_public_literal_is_dialled_exactly_and_a_special_one_never") {
+async fn a_public_literal_is_dialed_exactly_and_a_special_one_never() {
+    if !netns::inside("netns::a_public_literal_is_dialed_exactly_and_a_special_one_never") {
         return;
     }
-    let mut dialled = listen_everywhere().await;
+    let mut dialed = listen_everywhere().await;
     let client = client(ScriptedResolver::new());
     for ip in SPECIAL {
         let error = client.send(get(&url(ip)), PATIENCE).await.expect_err(ip);
@@ -85,22 +85,22 @@ async fn a_public_literal_is_dialled_exactly_and_a_special_one_never() {
         assert_eq!(response.status(), 204, "{ip}");
         let expected: IpAddr = ip.parse().unwrap();
         // Reports are in order, so this also shows that no special address was dialed before.
-        assert_eq!(dialled.recv().await, Some(SocketAddr::new(expected, PORT)));
+        assert_eq!(dialed.recv().await, Some(SocketAddr::new(expected, PORT)));
     }
     // The test only proves something if the special addresses would have answered.
     for ip in ["10.0.0.1", "169.254.169.254", "172.16.0.1", "fd00:ec2::254"] {
         let addr = SocketAddr::new(ip.parse().unwrap(), PORT);
         TcpStream::connect(addr).unwrap();
-        assert_eq!(dialled.recv().await, Some(addr));
+        assert_eq!(dialed.recv().await, Some(addr));
     }
 }
 
 #[tokio::test]
-async fn a_name_is_dialled_at_its_first_public_address_and_never_at_a_special_one() {
-    if !netns::inside("netns::a_name_is_dialled_at_its_first_public_address_and_never_at_a_special_one") {
+async fn a_name_is_dialed_at_its_first_public_address_and_never_at_a_special_one() {
+    if !netns::inside("netns::a_name_is_dialed_at_its_first_public_address_and_never_at_a_special_one") {
         return;
     }
-    let mut dialled = listen_everywhere().await;
+    let mut dialed = listen_everywhere().await;
     let resolver = ScriptedResolver::new()
         .answer("internal.example.com", &["10.0.0.1"])
         .answer("mixed.example.com", &["8.8.8.8", "169.254.169.254"])
@@ -113,8 +113,8 @@ async fn a_name_is_dialled_at_its_first_public_address_and_never_at_a_special_on
         assert!(error.blocked().is_some(), "{name}: {error:?}");
     }
     client.send(get(&url("public.example.com")), PATIENCE).await.unwrap();
-    assert_eq!(dialled.recv().await, Some("[2606:4700::1111]:8080".parse().unwrap()));
+    assert_eq!(dialed.recv().await, Some("[2606:4700::1111]:8080".parse().unwrap()));
     let error = client.send(get(&url("public.example.com")), PATIENCE).await.unwrap_err();
     assert!(error.blocked().is_some(), "{error:?}");
-    assert!(dialled.try_recv().is_err());
+    assert!(dialed.try_recv().is_err());
 }

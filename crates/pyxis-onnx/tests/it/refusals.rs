@@ -48,8 +48,8 @@ fn operators_that_are_not_known_are_named() {
     foreign.operators[0].domain = "com.example";
     refused(&foreign, 2, "TreeEnsembleClassifier");
     // Nodes that the probability does not depend on are left out, whatever they are.
-    let beside = stump(2, 0, 1.0, 0.2, 0.8).with(operator("StringNormalizer", vec!["label"], "name"));
-    assert!(load(&beside.bytes(), 2).is_ok());
+    let with_labels = stump(2, 0, 1.0, 0.2, 0.8).with(operator("StringNormalizer", vec!["label"], "name"));
+    assert!(load(&with_labels.bytes(), 2).is_ok());
 }
 
 #[test]

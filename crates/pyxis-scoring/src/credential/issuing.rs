@@ -28,7 +28,6 @@ pub struct Signer {
 pub struct Statement {
     /// The holder.
     pub address: EvmAddress,
-    /// The Stamp.
     pub provider: StampName,
     /// Nullifiers of the account behind it.
     pub nullifiers: Vec<Nullifier>,

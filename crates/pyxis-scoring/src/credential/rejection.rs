@@ -78,7 +78,6 @@ pub enum Rejection {
         /// Path of the unsigned property, shortened.
         field: String,
     },
-    /// The signature is malformed.
     #[error("malformed signature: {expected}")]
     MalformedSignature {
         /// The required form.

@@ -108,7 +108,6 @@ pub(super) fn start(
 }
 
 impl Blocks {
-    /// The next block of the file.
     pub(super) async fn next(&mut self) -> Option<io::Result<FileBlock<Lines>>> {
         loop {
             if let Some(block) = self.early.remove(&self.next) {

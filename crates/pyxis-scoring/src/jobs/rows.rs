@@ -39,7 +39,6 @@ impl BadAddress {
     }
 }
 
-/// A row with its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ResultRow {
     /// Line or row of the file, from 1.
@@ -54,7 +53,6 @@ pub(crate) struct ResultRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RowOutcome {
-    /// A score.
     Scored(Box<RowScore>),
     /// No score. The row can run again.
     Failed(String),

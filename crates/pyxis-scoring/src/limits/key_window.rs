@@ -138,7 +138,6 @@ impl KeyWindow {
         2 * self.unspent < self.block()
     }
 
-    /// The next step.
     pub(super) fn next(&mut self, at: Instant) -> WindowStep {
         if !self.waiting.0.is_empty() {
             self.asked = at;

@@ -40,7 +40,6 @@ pub trait ActivitySource: Send + Sync {
     fn fetch_features(&self, address: EvmAddress, now: UnixMillis) -> FeaturesFuture<'_>;
 }
 
-/// Imported activity.
 pub struct ImportedActivity {
     store: Store,
 }

@@ -31,7 +31,6 @@ pub(crate) struct Kind {
     pub(crate) meaning: &'static str,
     /// Names and meanings of its settings, in the order of the documents.
     pub(crate) settings: &'static [(&'static str, &'static str)],
-    /// Reads its settings.
     pub(crate) read: fn(&mut Settings<'_>) -> Result<Box<dyn Condition>, SettingError>,
 }
 
@@ -84,7 +83,6 @@ pub(crate) struct About<'a> {
 pub(crate) enum Step {
     /// Further calls are needed.
     Ask(Vec<Call>),
-    /// It holds.
     Holds(Holding),
     /// It does not hold, for this reason.
     Fails(String),

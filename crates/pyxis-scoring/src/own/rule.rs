@@ -12,7 +12,6 @@ pub const ALLOW_LIST: &str = "allow_list";
 /// Setting of every condition that names its network.
 pub(crate) const NETWORK: &str = "network";
 
-/// A rule.
 pub(crate) enum StampRule {
     AllowList,
     OnChain(OnChainRule),

@@ -109,7 +109,6 @@ pub(crate) async fn issue_stamps(
     .await
 }
 
-/// Reads a request.
 pub(super) async fn read(body: Body) -> Result<IssueStampsRequest> {
     let asked: IssueStampsRequest = read_object(body, MAX_BODY).await?;
     if (1..=MAX_ISSUED).contains(&asked.stamps.len()) {

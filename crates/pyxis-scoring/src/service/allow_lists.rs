@@ -22,7 +22,6 @@ pub const MAX_CHANGED: usize = 10_000;
 /// Addresses in one statement.
 const CHUNK: usize = 1000;
 
-/// An allow list.
 #[derive(Clone, Debug)]
 pub struct AllowList {
     pub row: OwnStampRow,

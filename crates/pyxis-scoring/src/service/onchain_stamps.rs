@@ -29,7 +29,6 @@ pub struct ConditionInput {
     pub settings: BTreeMap<String, String>,
 }
 
-/// An on-chain Stamp.
 #[derive(Clone, Debug)]
 pub struct OnChainStamp {
     pub row: OwnStampRow,

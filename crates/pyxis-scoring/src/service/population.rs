@@ -19,7 +19,6 @@ use crate::scheduled_terms::ScheduledTerms;
 use crate::state::State;
 use crate::terms_in_force;
 
-/// A scored address.
 #[derive(Clone, Debug)]
 pub struct ScoredAddress {
     pub address: EvmAddress,

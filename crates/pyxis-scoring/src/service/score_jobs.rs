@@ -26,7 +26,6 @@ pub const PAGE: u32 = 50;
 /// Reasons that a job was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// The upload.
     #[error(transparent)]
     Upload(#[from] UploadError),
     /// Anything else.
@@ -109,7 +108,6 @@ pub async fn list(
     Ok(score_jobs::list(store, workspace, before, limit).await?)
 }
 
-/// A job.
 pub async fn find(store: &Store, workspace: WorkspaceId, id: ScoreJobId) -> Result<ScoreJobRow> {
     score_jobs::find(store, workspace, id).await?.ok_or_else(|| Error::not_found("score job"))
 }

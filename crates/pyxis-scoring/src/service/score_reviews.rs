@@ -27,7 +27,6 @@ const PAUSE: Duration = Duration::from_hours(24);
 /// Maximum number of open reviews of a scorer.
 const MOST_OPEN: i64 = 10_000;
 
-/// A decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewDecision {
     Grant,

@@ -67,7 +67,6 @@ pub struct Rescore {
     pub running: bool,
 }
 
-/// Creates a scorer.
 pub async fn create(db: &AuditedStore, actor: &Actor, input: ScorerInput) -> Result<Scorer> {
     check_text("name", &input.name, MAX_NAME)?;
     let defaults = default_weights();

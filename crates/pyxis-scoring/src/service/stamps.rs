@@ -52,7 +52,6 @@ pub struct StampLine {
 /// Reasons for a Stamp's contribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampStatus {
-    /// It counts.
     Counts,
     /// It counts with an earlier weight until it expires.
     KeepsWeight,

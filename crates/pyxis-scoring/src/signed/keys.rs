@@ -118,7 +118,6 @@ impl KeySet {
         Some((row, &private.2))
     }
 
-    /// The number of the next key.
     pub fn next_number(&self, scheme: ScoreKeyScheme) -> i64 {
         let newest = self.rows.iter().filter(|row| row.scheme == scheme).map(|row| row.number).max();
         newest.map_or(1, |number| number + 1)

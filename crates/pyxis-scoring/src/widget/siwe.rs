@@ -24,7 +24,6 @@ pub(super) struct SiweMessage {
     /// Host and port of the page.
     pub(super) domain: String,
     pub(super) address: EvmAddress,
-    /// Origin of the URI.
     pub(super) uri_origin: String,
     pub(super) chain_id: u64,
     pub(super) nonce: String,

@@ -11,7 +11,7 @@ const DOMAIN_OF_CHAIN: &str = "EIP712Domain(string name,string version,uint256 c
 const DOMAIN_OF_CONTRACT: &str =
     "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
 
-/// Keccak-256 of `data`.
+/// Keccak-256, the hash of Ethereum. SHA3-256 pads differently.
 pub fn keccak(data: &[u8]) -> AbiWord {
     Keccak256::digest(data).into()
 }

@@ -53,7 +53,6 @@ pub struct ReceiptCredential {
     pub version: i64,
 }
 
-/// The request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptRequest {
     /// `forward` or `sign`.
@@ -120,7 +119,6 @@ pub struct ReceiptPerson {
     pub name: String,
 }
 
-/// The decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptDecision {
     pub verdict: ReceiptVerdict,
@@ -171,7 +169,6 @@ pub struct ReceiptChat {
     pub label: String,
 }
 
-/// A grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptGrant {
     pub id: String,
@@ -215,7 +212,6 @@ impl std::fmt::Display for OutcomeStatus {
     }
 }
 
-/// The outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptOutcome {
     pub status: OutcomeStatus,

@@ -45,7 +45,6 @@ pub fn is_shown(name: &str) -> bool {
     SHOWN.contains(&name)
 }
 
-/// The columns of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordColumns {
@@ -70,7 +69,6 @@ pub(super) struct RecordColumns {
 pub struct DisclosedRecord {
     pub(super) columns: RecordColumns,
     detail: BTreeMap<String, Value>,
-    /// Hash of the leaf.
     pub(super) leaf: LogHash,
 }
 

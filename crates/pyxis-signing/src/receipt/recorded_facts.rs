@@ -32,13 +32,13 @@ pub struct RecordedFacts {
     pub rule: Option<String>,
     /// The last edit.
     pub edit: Option<ReceiptEdit>,
-    /// The decision.
+    /// Final decision about the request.
     pub decision: ReceiptDecision,
-    /// Votes.
+    /// Votes since the last edit, oldest first.
     pub votes: Vec<ReceiptVote>,
     /// Grant that was opened.
     pub grant: Option<ReceiptGrant>,
-    /// The sending.
+    /// Start of the sending; `None` if nothing was sent.
     pub sent: Option<ReceiptSending>,
     /// The outcome, without the response.
     pub outcome: ReceiptOutcome,

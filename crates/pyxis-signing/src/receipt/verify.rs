@@ -20,7 +20,7 @@ pub struct VerifiedReceipt {
     pub steps: Vec<String>,
 }
 
-/// Verifies a receipt.
+/// Verifies a receipt offline: its signatures, the proofs of its records, and its claims against the records.
 pub fn verify(token: &str, keys: &ReceiptKeySet) -> Result<VerifiedReceipt, ReceiptError> {
     let parts = jws::split(token)?;
     let unknown = |kid: &str, purpose| ReceiptError::UnknownKey { kid: kid.to_owned(), purpose };

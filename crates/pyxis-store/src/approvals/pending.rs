@@ -15,7 +15,6 @@ pub enum MethodRisk {
     Read,
     /// All others: `POST`, `PUT`, `PATCH`, a WebSocket, a signature.
     Write,
-    /// `DELETE`.
     Delete,
 }
 

@@ -42,7 +42,6 @@ impl std::fmt::Display for DamageKind {
 pub struct Damage {
     /// Record number.
     pub seq: i64,
-    /// Kind of damage.
     pub kind: DamageKind,
 }
 

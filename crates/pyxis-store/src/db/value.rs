@@ -11,7 +11,6 @@ use pyxis_core::{approval_mode, id};
 pub enum Value {
     /// BIGINT.
     Int(Option<i64>),
-    /// TEXT.
     Text(Option<Cow<'static, str>>),
     /// BYTEA or BLOB.
     Bytes(Option<Vec<u8>>),
@@ -130,13 +129,10 @@ impl<T: Bind + Clone> Bind for &T {
 /// One column of a result row, borrowed from the driver.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell<'r> {
-    /// NULL.
     Null,
     /// An integer.
     Int(i64),
-    /// Text.
     Text(&'r str),
-    /// Bytes.
     Bytes(&'r [u8]),
     /// A boolean, which SQLite stores as 0 or 1.
     Bool(bool),

@@ -42,7 +42,6 @@ impl ScorerItem {
     pub const NAME: SortKey<Self> = SortKey::text("name");
     /// Number of the scorer.
     pub const NUMBER: SortKey<Self> = SortKey::number("id");
-    /// Threshold.
     pub const THRESHOLD: SortKey<Self> = SortKey::number("threshold");
     /// Number of Stamps with a weight.
     pub const STAMPS: SortKey<Self> = SortKey::number(stamps!());
@@ -54,7 +53,6 @@ impl ScorerItem {
     pub const CREATED: SortKey<Self> = SortKey::number("created_at");
 }
 
-/// Scorers of a workspace.
 pub fn scorers(workspace: WorkspaceId) -> ListSpec<ScorerItem> {
     ListSpec::new(
         concat!(scorer_columns!(), ", ", stamps!(), ", ", sum!(), ", ", scored!()),

@@ -18,7 +18,6 @@ pub(super) const SINCE: i64 = 40;
 pub(crate) const NEWEST: &str = "SELECT CAST(coalesce(max(version), 0) AS BIGINT) FROM schema_migrations";
 
 row! {
-    /// Applied migration.
     pub(crate) Applied: "schema_migrations", columns {
         version: i64,
         checksum: String,

@@ -95,7 +95,6 @@ pub struct ChunkTotals {
     pub retryable: i64,
 }
 
-/// The result of a chunk.
 #[derive(Clone, Debug)]
 pub struct ChunkResult {
     /// Index in the job.

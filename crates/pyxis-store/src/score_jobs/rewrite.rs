@@ -6,7 +6,6 @@ use super::chunks::{ChunkTotals, Packed};
 use crate::db::{FromRow, Row, sql};
 use crate::{Executor, StoreError, Tx};
 
-/// A chunk as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredChunk {
     /// Counts of its result.

@@ -21,7 +21,6 @@ const MOST: usize = 16;
 /// Permissions of a key that a request for a score needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyHead {
-    /// Key id.
     pub id: ApiKeyId,
     /// Workspace of the key.
     pub workspace_id: WorkspaceId,

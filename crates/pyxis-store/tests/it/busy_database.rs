@@ -65,7 +65,7 @@ fn assert_refused(outcome: &Result<(), StoreError>) {
 }
 
 engines! {
-    async fn whoever_waits_for_a_busy_database_is_refused_and_nothing_of_it_is_done_later(main: &Workspace) {
+    async fn work_that_waits_for_a_busy_database_is_refused_and_nothing_of_it_is_done_later(main: &Workspace) {
         let store = with_patience(main, Duration::from_millis(50));
         let appender = Appender::start(store.clone(), keys(main));
         let held = holder(main).await;
@@ -90,7 +90,7 @@ engines! {
         assert_eq!(records(main).await, 3, "nothing of what was refused");
     }
 
-    async fn whoever_can_wait_longer_has_their_turn_once_the_database_is_free(main: &Workspace) {
+    async fn work_that_can_wait_longer_has_its_turn_once_the_database_is_free(main: &Workspace) {
         let appender = Appender::start(with_patience(main, FOREVER), keys(main));
         let hasty = Appender::start(with_patience(main, Duration::from_millis(20)), keys(main));
         let held = holder(main).await;

@@ -105,7 +105,7 @@ engines! {
         assert!(exactly_one(taken));
     }
 
-    async fn locks_that_overlap_are_taken_in_one_order(main: &Workspace) {
+    async fn overlapping_locks_have_one_order(main: &Workspace) {
         let names = ["a b c d", "d c b a", "c a", "b d"];
         let done = at_once(32, |number| {
             let (store, ws) = (main.store.clone(), main.id);

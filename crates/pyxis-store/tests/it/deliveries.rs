@@ -89,7 +89,7 @@ engines! {
         all.dedup();
         assert_eq!(all.len(), 40);
         assert!(webhooks::due(&main.store, at(40)).await.unwrap().is_empty());
-        assert_eq!(claim(main, hook.id, at(20_000), 100).await.len(), 40, "whoever had them counts as lost");
+        assert_eq!(claim(main, hook.id, at(20_000), 100).await.len(), 40, "the node that had them counts as lost");
     }
 
     async fn an_event_of_a_newer_release_holds_up_no_other_delivery(main: &Workspace) {
@@ -154,7 +154,7 @@ engines! {
         assert_eq!(claim(main, hook.id, at(70), 9).await.len(), 2);
     }
 
-    async fn an_attempt_is_noted_once_and_only_by_whoever_had_it_last(main: &Workspace) {
+    async fn an_attempt_is_noted_once_and_only_by_its_last_holder(main: &Workspace) {
         let hook = add_webhook(main, "https://a.example/").await;
         let id = add(main, hook.id, 1).await[0].id;
         let claimed = claim(main, hook.id, NOW, 1).await.remove(0);

@@ -219,7 +219,7 @@ mod netns {
     async fn a_postgres_whose_link_is_cut_costs_every_operation_its_limit_and_no_restart() {
         let name =
             "failover::netns::a_postgres_whose_link_is_cut_costs_every_operation_its_limit_and_no_restart";
-        let Some(machine) = pyxis_testkit::netns::beside_machine(name) else { return };
+        let Some(machine) = pyxis_testkit::netns::attached_machine(name) else { return };
         let server = Server::start_on(&machine).await;
         let store = open(&server.url());
         store.migrate().await.unwrap();

@@ -61,7 +61,7 @@ engines! {
         assert_eq!(raise_version(&main.store, main.id, id, 1, at(1)).await.unwrap(), None);
     }
 
-    async fn a_connection_is_taken_once_in_time_and_by_whoever_began_it(main: &Workspace) {
+    async fn a_connection_is_taken_once_in_time_and_by_the_person_who_began_it(main: &Workspace) {
         let id = add_credential(main, "api").await;
         let user = UserId::new(NOW, &OsEntropy);
         let aad = oauth_tokens::verifier_aad(main.id, id);

@@ -143,7 +143,7 @@ engines! {
         assert!(stamps::find_by_digest(store, ws, &news[1].digest).await.unwrap().is_some());
     }
 
-    async fn a_credential_of_before_they_were_packed_is_read_as_it_came(main: &Workspace) {
+    async fn a_credential_older_than_packing_is_read_as_it_came(main: &Workspace) {
         add_stamp(main, &new_stamp(1, "A", "n1")).await;
         tamper(main, "UPDATE stamp_credentials SET credential = '{\"as\": \"it came\"}', packed = NULL").await;
         let read = async || page(&main.store, main.id, address(1), NOW, Cursor::First, 9).await.unwrap().remove(0);
@@ -304,7 +304,7 @@ engines! {
         assert!(revocations::find(store, other, &[1; 32]).await.unwrap().is_none());
     }
 
-    async fn whoever_revokes_sees_the_stamp_that_was_being_stored(main: &Workspace) {
+    async fn a_revocation_sees_the_stamp_that_was_being_stored(main: &Workspace) {
         let (store, ws) = (main.store.clone(), main.id);
         let new = new_stamp(1, "A", "n");
         let mut ingest = store.begin().await.unwrap();

@@ -41,7 +41,7 @@ engines! {
         assert_eq!(meta::get(&main.store, "a").await.unwrap().as_deref(), Some("1"));
     }
 
-    async fn a_cancelled_transaction_does_not_leak(main: &Workspace) {
+    async fn a_canceled_transaction_does_not_leak(main: &Workspace) {
         for _ in 0..40 {
             let store = main.store.clone();
             let task = tokio::spawn(async move {

@@ -67,7 +67,7 @@ engines! {
         assert_eq!(webhooks::listening(&main.store, main.id).await.unwrap().len(), 1);
     }
 
-    async fn a_secret_is_replaced_only_by_whoever_saw_the_present_one(main: &Workspace) {
+    async fn a_secret_is_replaced_only_by_a_caller_who_saw_the_present_one(main: &Workspace) {
         let hook = add_webhook(main, "https://a.example/").await;
         let seal = |aad, text: &[u8]| main.keyring.seal(&OsEntropy, &aad, text);
         let rotate = async |present| {

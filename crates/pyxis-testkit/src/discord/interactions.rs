@@ -11,7 +11,6 @@ use super::{APPLICATION, ChatMessage, Discord, content, signing_key};
 pub enum ShownResponse {
     /// Text that only this person sees.
     Text(String),
-    /// A window.
     Window(Value),
     /// A deferred text.
     Later,

@@ -139,7 +139,6 @@ impl StandIn {
         self.shared.inner().limited.extend(millis);
     }
 
-    /// Sends an event to a room as `sender`.
     pub fn send_event(&self, room: &str, sender: &str, kind: &str, content: &Value) {
         let mut inner = self.shared.inner();
         let id = format!("$said-{}", inner.log.len());

@@ -27,7 +27,6 @@ pub async fn list(state: &State) -> Result<Vec<KeyRow>> {
     Ok(attestation_keys::list(&state.store).await?)
 }
 
-/// The active key.
 pub async fn active(state: &State, scheme: Scheme) -> Result<KeyRow> {
     for _ in 0..ATTEMPTS {
         if let Some(row) = attestation_keys::active(&state.store, scheme).await? {

@@ -42,7 +42,6 @@ pub struct Attestation {
     pub expires_at: i64,
 }
 
-/// The bytes that are signed.
 pub fn signed_bytes(
     recipient: SuiAddress,
     action_id: ActionId,

@@ -33,7 +33,6 @@ pub struct Attestation {
     pub expires_at: i64,
 }
 
-/// A request for an attestation.
 #[derive(Clone, Copy, Debug)]
 pub struct AttestationRequest<'a> {
     /// Network of the proof and of the contract that will check the attestation.

@@ -92,7 +92,6 @@ impl IssuerKey {
         Issuer::Ed25519(self.0.verifying_key().to_bytes())
     }
 
-    /// Signs a statement.
     pub fn sign(&self, statement: Statement) -> super::SignedStatement {
         let issuer = self.issuer();
         let signature = self.0.sign(statement.canonical(&issuer.to_string()).as_bytes());

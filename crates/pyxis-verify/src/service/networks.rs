@@ -11,7 +11,6 @@ use crate::block_height::{self, ClockBlock};
 use crate::network::Network;
 use crate::state::State;
 
-/// Status of a network.
 #[derive(Clone, Debug)]
 pub struct NetworkStatus<'a> {
     pub network: &'a Network,

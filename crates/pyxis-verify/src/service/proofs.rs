@@ -19,7 +19,6 @@ use crate::network::Network;
 use crate::registry::Register;
 use crate::state::State;
 
-/// Key of a proof.
 #[derive(Clone, Debug)]
 pub struct ProofKey {
     /// Network where it counts.

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail, ensure};
 use pyxis_core::address::EvmAddress;
 use pyxis_scoring::address;
 
-/// A line with an address.
 #[derive(Debug)]
 pub(super) struct AddressLine {
     pub(super) address: EvmAddress,

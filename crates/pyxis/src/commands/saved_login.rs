@@ -25,7 +25,6 @@ pub(super) struct LoginFile {
 pub(super) struct SavedLogin {
     /// Base URL of the server.
     pub(super) url: String,
-    /// Agent key for it.
     pub(super) agent_key: SecretString,
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn files(folder: &Path, endings: &[&str]) -> Vec<(PathBuf, String)> {
         let path = entry.path();
         let name = entry.file_name().into_string().unwrap();
         if entry.file_type().unwrap().is_dir() {
-            // Beside a manifest it is a folder of builds, which holds installed tools too; elsewhere it is a module.
+            // Next to a manifest it is a folder of builds, which holds installed tools too; elsewhere it is a module.
             let is_build = name == "target" && folder.join("Cargo.toml").exists();
             if !FOREIGN.contains(&name.as_str()) && !is_build {
                 found.extend(files(&path, endings));

@@ -2,12 +2,15 @@
 //! metaphors, and prose in plain English.
 
 mod names;
+mod other_files;
 mod prose;
+mod repeated_names;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use names::{BANNED_FUNCTIONS, BANNED_MODULES, BANNED_TEST_MODULES, BANNED_TYPES};
+use other_files::{Phrases, other_files};
 use prose::Block;
 
 /// Type names that any number of modules may use: each surface crate has its own.
@@ -69,6 +72,9 @@ const MAX_WORDS: usize = 25;
 /// Openings of a doc comment; a noun or a verb says the same.
 const BANNED_OPENINGS: &[&str] = &["What", "Who", "Whose", "Whether", "Which", "How"];
 
+/// Doc comments that may repeat a name, in a thousand. Some are descriptions in the API document or help texts.
+const REPEATED_PERMILLE: usize = 8;
+
 /// Doc comments that may open so, in a hundred.
 const OPENINGS_PERCENT: usize = 1;
 
@@ -121,8 +127,8 @@ fn types_modules_and_functions_have_names_that_the_field_knows() {
 #[test]
 fn doc_comments_open_with_a_noun_or_a_verb() {
     let (mut all, mut broken) = (0, Vec::new());
-    for file in sources() {
-        for (number, opening) in openings(&read(&file)) {
+    for file in sources().into_iter().chain(other_files()) {
+        for (number, opening) in other_files::openings(&read(&file)) {
             all += 1;
             if opening
                 .split(|c: char| !c.is_alphabetic())
@@ -134,6 +140,20 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
         }
     }
     let allowed = all * OPENINGS_PERCENT / 100;
+    assert!(broken.len() <= allowed, "{} of {all}, at most {allowed}:\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
+fn doc_comments_say_more_than_the_name_of_their_item() {
+    let (mut all, mut broken) = (0, Vec::new());
+    for file in sources() {
+        let text = read(&file);
+        let comments = repeated_names::one_line_comments(&text);
+        all += comments.len();
+        let repeated = comments.iter().filter(|(_, _, is_repetition)| *is_repetition);
+        broken.extend(repeated.map(|(number, comment, _)| format!("{}:{number}: {comment}", file.display())));
+    }
+    let allowed = all * REPEATED_PERMILLE / 1000;
     assert!(broken.len() <= allowed, "{} of {all}, at most {allowed}:\n{}", broken.len(), broken.join("\n"));
 }
 
@@ -154,6 +174,18 @@ fn comments_and_documents_use_plain_words() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn tests_clients_examples_and_scripts_use_plain_words() {
+    let phrases =
+        Phrases::new(BANNED_WORDS.iter().copied().chain(BANNED_PHRASES.iter().map(|(phrase, _)| *phrase)));
+    let mut broken = Vec::new();
+    for file in other_files() {
+        let found = phrases.find(&read(&file));
+        broken.extend(found.into_iter().map(|(line, phrase)| format!("{}:{line}: {phrase}", file.display())));
+    }
+    assert!(broken.is_empty(), "{} lines:\n{}", broken.len(), broken.join("\n"));
 }
 
 #[test]
@@ -242,21 +274,6 @@ fn types(text: &str) -> impl Iterator<Item = Declared> + '_ {
     })
 }
 
-/// The first line of each doc comment, with its number.
-fn openings(text: &str) -> Vec<(usize, &str)> {
-    let mut openings = Vec::new();
-    let mut inside = false;
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim_start();
-        let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
-        if let Some(opening) = doc.filter(|_| !inside) {
-            openings.push((number + 1, opening.trim()));
-        }
-        inside = doc.is_some();
-    }
-    openings
-}
-
 /// True for unit tests in a file of their own, and for the crates that only tests use: their texts are data.
 fn is_test(file: &Path) -> bool {
     file.iter()
@@ -297,7 +314,9 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries.map(|entry| entry.expect("a folder can be listed").path()) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.is_dir() && !name.starts_with('.') && !["target", "node_modules"].contains(&name) {
+        // Next to a manifest it is a folder of builds; elsewhere it is a module.
+        let is_build = name == "target" && directory.join("Cargo.toml").exists();
+        if path.is_dir() && !name.starts_with('.') && !is_build && name != "node_modules" {
             found.extend(files(&path, extension));
         } else if path.extension().is_some_and(|found| found == extension) {
             found.push(path);
@@ -311,9 +330,8 @@ fn read(file: &Path) -> String {
 }
 
 #[test]
-fn declarations_and_openings_are_found() {
-    let text = "/// Whether.\n/// And more.\npub(crate) struct Shown<T>(T);\n\nenum Kind {}\n\n#[cfg(test)]\nmod tests {\n    struct Told;\n}\n";
+fn declarations_are_found() {
+    let text = "/// A.\npub(crate) struct Shown<T>(T);\n\nenum Kind {}\n\n#[cfg(test)]\nmod tests {\n    struct Told;\n}\n";
     let found: Vec<_> = types(text).map(|declared| (declared.name, declared.public)).collect();
     assert_eq!(found, [("Shown".to_owned(), true), ("Kind".to_owned(), false)]);
-    assert_eq!(openings(text), [(1, "Whether.")]);
 }

@@ -35,7 +35,7 @@ pub(crate) async fn until<T>(what: &str, mut reached: impl AsyncFnMut() -> Optio
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("waited in vain: {what}"))
+    tokio::time::timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("waited too long: {what}"))
 }
 
 /// Nothing in these tests takes this long unless it is broken.

@@ -30,7 +30,7 @@ struct Line<'a> {
     txn_id: Option<&'a str>,
 }
 
-/// Whether `header` signs the raw bytes `body`. While a secret is replaced, there are two v1.
+/// True if `header` signs the raw bytes `body`. While a secret is replaced, there are two v1.
 fn is_genuine(secret: &str, header: &str, body: &[u8], now: u64) -> bool {
     let parts = || header.split(',').filter_map(|part| part.split_once('='));
     let Some((_, time)) = parts().find(|(name, _)| *name == "t") else { return false };

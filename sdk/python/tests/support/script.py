@@ -1,4 +1,4 @@
-"""A transport that gives prepared responses in turn, and clients over it whose time does not pass by itself."""
+"""A transport that gives prepared responses in turn, and clients over it whose time passes only when told."""
 
 from __future__ import annotations
 

@@ -28,7 +28,6 @@ static NAMES: LazyLock<Vec<ParameterName>> = LazyLock::new(|| {
     names.map(|name| ParameterName::new((*name).to_owned())).collect()
 });
 
-/// Kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperationKind {
     /// Reads.
@@ -88,7 +87,6 @@ pub(super) struct RootField {
     pub(super) name: String,
 }
 
-/// Fields at the root.
 pub(super) type RootFields = BTreeSet<RootField>;
 
 /// Summary of a request for people: `mutation createIssue, closeIssue`.

@@ -79,7 +79,7 @@ engines! {
         let refused = send(&mut browser, &mine, &path, &[("weight.Discord", "4")]).await;
         assert_eq!(refused.status, StatusCode::CONFLICT);
         assert!(refused.text.contains("someone else changed this scorer while you were editing"));
-        assert!(refused.text.contains("stored: 9"), "what they saved stands beside my draft");
+        assert!(refused.text.contains("stored: 9"), "what they saved is next to my draft");
         let stored = terms(&server, &team, scorer.id).await.terms.weights;
         assert_eq!(
             (stored["Google"].to_string(), stored["Discord"].to_string()),

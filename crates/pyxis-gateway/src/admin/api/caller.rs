@@ -30,7 +30,6 @@ pub struct Approving(pub Caller);
 pub struct Editing {
     /// Who.
     pub caller: Caller,
-    /// The credential.
     pub credential: CredentialRow,
 }
 

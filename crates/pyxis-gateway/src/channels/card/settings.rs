@@ -36,7 +36,6 @@ const SECRET_MIN: usize = 16;
 /// Settings of webhook cards.
 #[derive(Clone, Debug)]
 pub struct CardConfig {
-    /// Endpoints.
     pub endpoints: Endpoints,
     /// Signing secret of each endpoint. No two receivers share one, so none can pass its card off as another's.
     pub secrets: BTreeMap<String, SecretString>,

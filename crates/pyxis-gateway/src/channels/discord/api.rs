@@ -23,7 +23,6 @@ const LIMITED: Duration = Duration::from_secs(30);
 /// Longest wait that is accepted.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// A channel.
 #[derive(Deserialize)]
 pub(super) struct Channel {
     pub(super) id: String,

@@ -67,7 +67,6 @@ pub(super) struct InteractionData {
     /// Name of a command.
     #[serde(default)]
     pub(super) name: String,
-    /// Options of a command.
     #[serde(default)]
     options: Vec<CommandOption>,
     /// Id of a button or a window.
@@ -86,7 +85,6 @@ struct CommandOption {
 }
 
 impl Interaction {
-    /// The person.
     pub(super) fn person(&self) -> Option<&DiscordUser> {
         self.member.as_ref().map(|member| &member.user).or(self.user.as_ref())
     }

@@ -30,9 +30,7 @@ pub(super) const KEYS: &[SettingKey] = &[
 /// Settings of the Discord application.
 #[derive(Clone, Debug)]
 pub struct DiscordConfig {
-    /// Bot token.
     pub bot_token: SecretString,
-    /// Id of the application.
     pub application_id: String,
     /// Ed25519 key with which Discord signs.
     pub public_key: [u8; 32],

@@ -7,7 +7,6 @@ const MAX_REPLY: usize = 16 * 1024;
 /// Longest text of a reply that is shown, in characters.
 const MAX_SHOWN: usize = 300;
 
-/// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) code: u16,

@@ -51,7 +51,6 @@ pub struct EmailConfig {
 pub struct Login {
     /// User name.
     pub username: String,
-    /// Password.
     pub password: SecretString,
 }
 

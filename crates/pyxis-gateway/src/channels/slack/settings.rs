@@ -36,7 +36,6 @@ pub(super) const KEYS: &[SettingKey] = &[
 /// Settings of the Slack app.
 #[derive(Clone, Debug)]
 pub struct SlackConfig {
-    /// Bot token.
     pub bot_token: SecretString,
     /// App-level token. If it is set, a WebSocket brings what people do.
     pub app_token: Option<SecretString>,

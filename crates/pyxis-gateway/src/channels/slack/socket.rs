@@ -169,7 +169,6 @@ impl Socket {
         }
     }
 
-    /// Acknowledges an envelope.
     pub(super) async fn acknowledge(&mut self, envelope: &str) -> Delivery<()> {
         self.write(Opcode::Text, json!({ "envelope_id": envelope }).to_string().as_bytes()).await
     }

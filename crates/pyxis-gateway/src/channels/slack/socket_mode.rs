@@ -55,7 +55,6 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     drop(timeout(GRACE, over.recv()).await);
 }
 
-/// Context of a connection.
 #[derive(Clone)]
 struct ConnectionContext {
     state: State,

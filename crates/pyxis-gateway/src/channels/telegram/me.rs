@@ -21,7 +21,6 @@ pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Optio
     }
 }
 
-/// Examines a chat.
 pub(super) async fn examine(bot: &Bot, net_private: &pyxis_net::Client, chat: &str) -> ChatHealth {
     match timeout(PATIENCE, bot.call::<Value>(net_private, "getChat", &json!({ "chat_id": chat }))).await {
         Ok(Ok(_)) => ChatHealth::Usable,

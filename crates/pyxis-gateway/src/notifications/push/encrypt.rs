@@ -17,7 +17,6 @@ pub(super) const SALT: usize = 16;
 
 /// A browser's encryption data.
 pub(super) struct Recipient {
-    /// Public key.
     pub(super) key: PublicKey,
     /// Authentication secret.
     pub(super) auth: SecretBytes,

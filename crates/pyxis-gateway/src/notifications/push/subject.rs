@@ -16,7 +16,6 @@ use crate::notifications::announce::tasks as task_announcements;
 pub(super) enum Subject {
     /// A single request.
     Request(Box<ApprovalRow>),
-    /// A task.
     Task(Box<TaskRow>),
 }
 

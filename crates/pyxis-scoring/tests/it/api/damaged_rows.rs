@@ -43,7 +43,7 @@ engines! {
         assert_eq!(scene.score(scorer, wallet(1)).await["error"], Value::Null);
     }
 
-    async fn more_than_one_are_counted_and_a_whole_score_follows_when_they_are_mended(scene: &Scene) {
+    async fn more_than_one_are_counted_and_a_whole_score_follows_when_they_are_fixed(scene: &Scene) {
         let scorer = scene.scorer("5", WEIGHTS).await;
         for (name, mark) in [("A", "a:1"), ("B", "b:1"), ("C", "c:1")] {
             scene.verify(wallet(1), name, mark, 20).await;
@@ -61,7 +61,7 @@ engines! {
         assert_eq!((&record["score"], &record["error"]), (&json!("7.00000"), &Value::Null));
     }
 
-    async fn a_damaged_record_is_computed_anew(scene: &Scene) {
+    async fn a_damaged_record_is_recomputed(scene: &Scene) {
         let scorer = scene.scorer("5", WEIGHTS).await;
         scene.verify(wallet(1), "C", "c:1", 20).await;
         let record = scene.record(scorer, wallet(1)).await;

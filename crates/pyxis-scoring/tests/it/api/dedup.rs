@@ -33,7 +33,7 @@ async fn stamp(scene: &Scene, scorer: ScorerId, number: u64, name: &str) -> Valu
 }
 
 engines! {
-    async fn the_first_that_a_scorer_scores_holds_whoever_brought_it_first(scene: &Scene) {
+    async fn the_first_that_a_scorer_scores_holds_no_matter_who_brought_it_first(scene: &Scene) {
         let scorer = scorer(scene).await;
         scene.verify(wallet(1), "A", "n:1", 20).await;
         scene.verify(wallet(2), "A", "n:1", 30).await;

@@ -37,7 +37,7 @@ async fn stored(store: &Store) -> Stored {
     Stored { wallets, parties, groups, mark: activity::read_run_state(store).await.unwrap() }
 }
 
-async fn take_in(store: &Store, source: &str, text: String) {
+async fn import_text(store: &Store, source: &str, text: String) {
     let reader = Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap();
     import(store, source, source, reader, START, |_| ()).await.unwrap();
 }
@@ -127,14 +127,14 @@ engines! {
         let store = &scene.state.store;
         let groups = Mutex::new(0);
         check_cases(STORIES, &prop::collection::vec(step(), 1..4), async |steps| {
-            take_in(store, "8000000000000000", farms()).await;
+            import_text(store, "8000000000000000", farms()).await;
             kept(scene).await;
             let mut files = vec!["8000000000000000".to_owned()];
             for step in steps {
                 match step {
                     Step::Comes(name, text) => {
                         files.push(format!("{name:016x}"));
-                        take_in(store, &files[files.len() - 1], text).await;
+                        import_text(store, &files[files.len() - 1], text).await;
                     }
                     Step::Goes(_) if files.is_empty() => {}
                     Step::Goes(which) => {
@@ -161,10 +161,10 @@ engines! {
         for (from, to) in [(10, 11), (11, 12), (12, 10), (20, 21), (21, 22), (22, 20)] {
             writeln!(text, "{},{}", wallet(from), wallet(to)).unwrap();
         }
-        take_in(store, "aa", text).await;
+        import_text(store, "aa", text).await;
         assert_eq!(kept(scene).await.computed, 6);
         assert_eq!(kept(scene).await.computed, 0);
-        take_in(store, "bb", format!("from,to\n{},{}\n", wallet(10), wallet(11))).await;
+        import_text(store, "bb", format!("from,to\n{},{}\n", wallet(10), wallet(11))).await;
         assert_eq!((kept(scene).await.computed, kept(scene).await.wallets), (2, 6));
         activity::begin_run(store).await.unwrap();
         assert_eq!(kept(scene).await.computed, 6);

@@ -49,7 +49,7 @@ fn reader(text: String) -> Reader {
 }
 
 /// Imports an activity file.
-async fn taken_in(scene: &Scene, source: &str, text: String) {
+async fn import_text(scene: &Scene, source: &str, text: String) {
     let reader = reader(text);
     let store = &scene.state.store;
     import(store, source, source, reader, START, |_| ()).await.unwrap();
@@ -201,7 +201,7 @@ async fn who_never_sent_anything_has_no_score_wherever_that_is_known_from() {
     assert!(source.fetch_features(wallet(2), START).await.unwrap().is_some());
     // A wallet that acted on an imported chain has received on this one.
     let moves = format!("chain,from,to\npolygon,{0},{1}\npolygon,{0},{1}\n", wallet(1), wallet(9));
-    taken_in(&scene, "aa", moves).await;
+    import_text(&scene, "aa", moves).await;
     let again =
         indexer(&scene, &stand_in, None, true).fetch_features(wallet(1), START).await.unwrap().unwrap();
     let scopes: Vec<ChainScope> = again.scopes.iter().map(|(scope, _)| *scope).collect();
@@ -209,19 +209,19 @@ async fn who_never_sent_anything_has_no_score_wherever_that_is_known_from() {
 }
 
 #[tokio::test]
-async fn imported_tokens_of_a_kind_count_beside_an_indexer() {
+async fn imported_tokens_of_a_kind_count_next_to_an_indexer() {
     let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
     let [own, other] = [wallet(1), wallet(2)];
     let moves = format!("chain,kind,from,to\nzksync,nft,{own},{other}\nzksync,nft,{other},{own}\n");
-    taken_in(&scene, "aa", moves).await;
+    import_text(&scene, "aa", moves).await;
     let imported = number(&scene, None, own, "nft").await;
     assert!(imported >= 0.0);
     // An indexer that knows nothing of the wallet changes nothing.
     let quiet = indexer(&scene, &stand_in, None, true);
     for model in ["nft", "zksync", "aggregate"] {
-        let (beside, alone) =
+        let (both, alone) =
             (number(&scene, Some(&quiet), own, model).await, number(&scene, None, own, model).await);
-        assert_eq!(beside.to_bits(), alone.to_bits(), "{model}");
+        assert_eq!(both.to_bits(), alone.to_bits(), "{model}");
     }
     stand_in.add("tokennfttx", own, wallet(3), 1_650_000_000, "");
     stand_in.add("tokennfttx", own, wallet(4), 1_650_000_001, "");
@@ -235,12 +235,12 @@ async fn imported_tokens_of_a_kind_count_beside_an_indexer() {
 async fn a_known_first_bridging_is_enough_for_ethereum_with_an_indexer_too() {
     let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
     let bridged = format!("address,first_bridge_unix,bridge_volume_usd\n{},1640000000,100\n", wallet(1));
-    taken_in(&scene, "aa", bridged).await;
+    import_text(&scene, "aa", bridged).await;
     let imported = number(&scene, None, wallet(1), "ethereum_activity").await;
     assert!(imported >= 0.0);
     let source = indexer_of(&scene, Chain::Ethereum, &stand_in);
-    let beside = number(&scene, Some(&source), wallet(1), "ethereum_activity").await;
-    assert_eq!(beside.to_bits(), imported.to_bits());
+    let both = number(&scene, Some(&source), wallet(1), "ethereum_activity").await;
+    assert_eq!(both.to_bits(), imported.to_bits());
     // One transfer is too little for a chain, but is seen.
     stand_in.add("txlist", wallet(1), wallet(2), 1_650_000_000, "1");
     let found = indexer_of(&scene, Chain::Ethereum, &stand_in)
@@ -268,7 +268,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
     }
     // For Base the indexer knows better.
     writeln!(moves, "base,native,{own},{0}\nbase,native,{own},{0}", wallet(7)).unwrap();
-    taken_in(&scene, "aa", moves).await;
+    import_text(&scene, "aa", moves).await;
     stand_in.add("txlist", own, wallet(20), 1_700_000_000, "123");
     stand_in.add("txlist", wallet(21), own, 1_700_000_000, "123");
     let found = indexer(&scene, &stand_in, None, true).fetch_features(own, START).await.unwrap().unwrap();
@@ -297,7 +297,7 @@ async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_fr
     for other in 2..9 {
         writeln!(moves, "base,{},{}", wallet(other), wallet(20)).unwrap();
     }
-    taken_in(&scene, "aa", moves.clone()).await;
+    import_text(&scene, "aa", moves.clone()).await;
     for to in [20, 20, 30] {
         stand_in.add("txlist", own, wallet(to), 1_700_000_000, "123");
     }
@@ -329,10 +329,10 @@ fn of(found: &Features, wanted: &str) -> f32 {
 }
 
 #[tokio::test]
-async fn what_was_imported_and_is_damaged_is_an_error_until_it_is_computed_anew() {
+async fn a_damaged_import_is_an_error_until_it_is_recomputed() {
     let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
     let moves = format!("chain,from,to\npolygon,{0},{1}\npolygon,{0},{1}\n", wallet(1), wallet(2));
-    taken_in(&scene, "aa", moves).await;
+    import_text(&scene, "aa", moves).await;
     let whole = number(&scene, None, wallet(1), "polygon").await;
     scene.sql("UPDATE activity_wallets SET features = x'00'").await;
     let source = indexer(&scene, &stand_in, None, true);

@@ -18,7 +18,7 @@ fn verified(text: &str) -> VerifiedCredential {
 }
 
 engines! {
-    async fn an_issuer_that_went_while_signatures_were_checked_is_not_believed_any_more(scene: &Scene) {
+    async fn an_issuer_that_went_while_signatures_were_checked_is_not_trusted_any_more(scene: &Scene) {
         let other = Eip712Issuer::new(&SeededEntropy::new(8));
         let row = IssuerRow { did: other.did(), name: "other".to_owned(), created_at: START };
         issuers::put(&scene.state.store, scene.workspace, &row).await.unwrap();

@@ -246,7 +246,7 @@ engines! {
         assert!((back - before).abs() < f64::EPSILON);
     }
 
-    async fn scores_kept_in_memory_are_those_computed_anew(scene: &Scene) {
+    async fn scores_kept_in_memory_are_those_computed_again(scene: &Scene) {
         imported(scene).await;
         let key = key(scene).await;
         let held = scene.state.models.current().await.unwrap();

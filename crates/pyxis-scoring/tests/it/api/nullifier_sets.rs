@@ -50,7 +50,7 @@ fn until(number: i64) -> Result<(), String> {
 }
 
 engines! {
-    async fn what_stands_beside_a_clashing_nullifier_is_the_holders(scene: &Scene) {
+    async fn other_nullifiers_of_a_clashing_credential_are_the_holders(scene: &Scene) {
         let scorer = scorer(scene).await;
         for (number, marks) in [(1, "v0:x"), (2, "v0:x v1:x"), (4, "v1:x")] {
             scene.verify(wallet(number), "A", marks, 30).await;

@@ -44,7 +44,7 @@ engines! {
         assert_eq!(scene.count("stamp_nullifiers").await, 2);
     }
 
-    async fn an_imported_stamp_that_was_damaged_waits_for_the_others_once_it_is_mended(scene: &Scene) {
+    async fn an_imported_stamp_that_was_damaged_waits_for_the_others_once_it_is_fixed(scene: &Scene) {
         let scorer = scene.scorer("1", &[("A", "1.5")]).await;
         let issued = |number| (number, scene.credential(wallet(number), "A", "n:1", 30));
         let first = issued(1);

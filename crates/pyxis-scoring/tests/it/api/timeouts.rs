@@ -131,7 +131,7 @@ async fn are_canceled(scene: &Scene, router: Router, all: Vec<Asked>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn work_that_waits_in_postgres_is_cancelled_there() {
+async fn work_that_waits_in_postgres_is_canceled_there() {
     let scene = Scene::start(TestDatabase::postgres("timeouts").await).await;
     let scorer = scene.scorer("20", &[("A", "1")]).await;
     scene.verify(wallet(1), "A", "n:1", 9).await;
@@ -139,7 +139,7 @@ async fn work_that_waits_in_postgres_is_cancelled_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn plain_requests_past_the_router_are_cancelled_in_postgres_too() {
+async fn plain_requests_past_the_router_are_canceled_in_postgres_too() {
     let scene = Scene::start(TestDatabase::postgres("timeouts_of_plain").await).await;
     let scorer = scene.scorer("20", &[("A", "1")]).await;
     scene.verify(wallet(1), "A", "n:1", 9).await;
@@ -147,7 +147,7 @@ async fn plain_requests_past_the_router_are_cancelled_in_postgres_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_that_wait_in_postgres_are_cancelled_and_change_nothing() {
+async fn writes_that_wait_in_postgres_are_canceled_and_change_nothing() {
     let scene = Scene::start(TestDatabase::postgres("timeouts_of_writes").await).await;
     let scorer = scene.scorer("20", &[("A", "1")]).await;
     scene.verify(wallet(1), "A", "n:1", 9).await;

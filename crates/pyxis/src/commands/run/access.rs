@@ -18,7 +18,6 @@ use crate::config::secrets::clean_secret;
 pub(in crate::commands) struct Access {
     /// Base URL of the server.
     pub(in crate::commands) url: String,
-    /// The key.
     pub(in crate::commands) key: SecretString,
 }
 

@@ -11,7 +11,6 @@ pub(super) struct SearchTerms(pub(super) Vec<Piece>);
 pub(super) enum Piece {
     /// Plain text.
     Text(String),
-    /// Code.
     Code(String),
     /// Link to a schema on this page.
     Schema(String),

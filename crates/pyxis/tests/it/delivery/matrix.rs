@@ -360,7 +360,7 @@ engines! {
         assert_eq!(only().edits, 2);
     }
 
-    async fn the_brand_colours_the_first_line_and_nothing_of_others_is_markup(database: TestDatabase) {
+    async fn the_brand_colors_the_first_line_and_nothing_of_others_is_markup(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
         let (proxy, homeserver) = quiet(database, &policy.to_string()).await;
         proxy.pause(1).await;

@@ -136,7 +136,7 @@ engines! {
         assert_ne!(picture().await.unwrap().0, tile);
     }
 
-    async fn whoever_may_decide_is_told_and_nobody_else(proxy: &Proxy) {
+    async fn people_who_may_decide_are_told_and_nobody_else(proxy: &Proxy) {
         let (service, browser) = (service(proxy).await, Browser::new());
         let member = |email: &'static str| async move {
             people::add(&proxy.state, &proxy.actor(), email, Role::Member).await.unwrap().0.id

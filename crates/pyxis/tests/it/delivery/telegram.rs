@@ -243,7 +243,7 @@ engines! {
         scene.edited(&message, "Approved by b@example.com").await;
     }
 
-    async fn whoever_may_not_decide_hears_so_and_decides_nothing(scene: &mut Scene) {
+    async fn a_person_who_may_not_decide_hears_so_and_decides_nothing(scene: &mut Scene) {
         const MEMBER: i64 = 77;
         let (state, actor) = (scene.proxy.state.clone(), scene.proxy.actor());
         let member = people::add(&state, &actor, "mem@example.com", Role::Member).await.unwrap().0.id;
@@ -430,7 +430,7 @@ engines! {
         assert!(scene.rows(txn).await.is_empty());
     }
 
-    async fn every_message_about_a_request_tells_the_decision_whoever_got_it(scene: &mut Scene) {
+    async fn every_message_about_a_request_tells_the_decision_no_matter_who_got_it(scene: &mut Scene) {
         const BO: i64 = 77;
         scene.link(ADA).await;
         let second = scene.proxy.approver(1, DecisionSurface::Dashboard);

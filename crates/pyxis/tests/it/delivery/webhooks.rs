@@ -292,7 +292,7 @@ engines! {
         }
     }
 
-    async fn an_address_that_became_private_is_not_dialled_at_any_attempt(proxy: &Proxy) {
+    async fn an_address_that_became_private_is_not_dialed_at_any_attempt(proxy: &Proxy) {
         let hook = hook(proxy, "hooks.example.com", &["approval.expired"]).await;
         hook.receiver.reply(Reply::new(500));
         let txn = proxy.pause(1).await;

@@ -39,9 +39,9 @@ fn listed(page: &str, cells: std::ops::Range<usize>) -> BTreeSet<&str> {
 const SERVING: &[&str] =
     &["pyxis", "pyxis-gateway", "pyxis-http", "pyxis-scoring", "pyxis-signer", "pyxis-verify"];
 
-/// Codes beside a status, as in `(S::NOT_FOUND, "not_found")`, and those of a function `code`.
+/// Codes next to a status, as in `(S::NOT_FOUND, "not_found")`, and those of a function `code`.
 fn codes(code: &str) -> BTreeSet<&str> {
-    let beside_status = code.split("S::").chain(code.split("StatusCode::")).filter_map(|rest| {
+    let next_to_status = code.split("S::").chain(code.split("StatusCode::")).filter_map(|rest| {
         let rest = rest.trim_start_matches(|c: char| c.is_ascii_uppercase() || c == '_');
         rest.strip_prefix(',')?.trim_start().strip_prefix('"')?.split('"').next()
     });
@@ -49,7 +49,7 @@ fn codes(code: &str) -> BTreeSet<&str> {
         let body = rest.split("\n    }\n").next().unwrap_or_default();
         body.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next())
     });
-    beside_status.chain(of_function).filter(|code| is_word(code)).collect()
+    next_to_status.chain(of_function).filter(|code| is_word(code)).collect()
 }
 
 #[test]

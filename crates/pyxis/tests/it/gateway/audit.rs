@@ -139,7 +139,7 @@ engines! {
         assert_eq!(verdict(&site, 1).await["ok"], false);
     }
 
-    async fn that_no_head_is_kept_beside_the_database_is_told(setup: Setup) {
+    async fn that_no_head_is_kept_outside_the_database_is_told(setup: Setup) {
         let mut site = lively(setup).await;
         site.app.stop().await;
         assert_eq!(verdict(&site, 0).await["anchored"], true);

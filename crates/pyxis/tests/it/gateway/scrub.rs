@@ -60,7 +60,7 @@ async fn the_basic_pair_is_scrubbed_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_the_user_name_of_a_basic_pair_is_scrubbed_by_itself() {
+async fn a_key_that_is_the_user_name_of_a_basic_pair_is_scrubbed_alone() {
     for secret in [
         json!(format!("{SECRET}:")),
         json!(format!("{SECRET}:x-oauth-basic")),

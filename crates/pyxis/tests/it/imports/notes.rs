@@ -73,8 +73,8 @@ engines! {
         assert!(!note.exists());
 
         std::fs::write(&note, left.to_string()).expect("a file");
-        let anew = desk.app.cli(&["stamps", "import", name, "--restart", "--json"]).await.expect(1);
-        assert_eq!((&anew.json()["accepted"], &anew.json()["unchanged"]), (&json!(8), &json!(32)));
+        let restarted = desk.app.cli(&["stamps", "import", name, "--restart", "--json"]).await.expect(1);
+        assert_eq!((&restarted.json()["accepted"], &restarted.json()["unchanged"]), (&json!(8), &json!(32)));
         assert_eq!(desk.stored(), ["40"]);
 
         std::fs::write(&note, "{").expect("a file");

@@ -95,7 +95,7 @@ engines! {
         assert_eq!(again["credentials"], json!([]), "a way through manager revives no grant");
     }
 
-    async fn whoever_lost_the_right_before_the_quorum_no_longer_counts(setup: Setup) {
+    async fn a_person_who_lost_the_right_before_the_quorum_no_longer_counts(setup: Setup) {
         let site = Site::with(setup).await;
         invite(&site.owner, &json!({
             "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "approve": true}],
@@ -112,7 +112,7 @@ engines! {
         assert_eq!(site.owner.approve(&txn).await["status"], "approved");
     }
 
-    async fn whoever_was_demoted_disabled_or_is_not_listed_any_more_does_not_count_either(setup: Setup) {
+    async fn a_demoted_disabled_or_unlisted_person_does_not_count_either(setup: Setup) {
         let site = Site::with(setup).await;
         let owner = site.app.bootstrap["owner_email"].as_str().unwrap().to_owned();
         let third = site.app.admin("cleo@people.example").await;

@@ -123,7 +123,7 @@ engines! {
         assert!(stage.audited("scorer.terms_changed").await.is_empty());
     }
 
-    async fn outdated_scores_are_computed_anew_on_request(setup: Setup) {
+    async fn outdated_scores_are_recomputed_on_request(setup: Setup) {
         let stage = Stage::with(setup).await;
         for number in [1, 2, 3] {
             stage.stamp(number, "Discord", &format!("account-{number}")).await;
@@ -217,7 +217,7 @@ engines! {
         assert_eq!(kinds, expected);
     }
 
-    async fn an_issuer_is_believed_while_it_is_listed(setup: Setup) {
+    async fn an_issuer_is_trusted_while_it_is_listed(setup: Setup) {
         let stage = Stage::with(setup).await;
         let did = stage.issuer.did();
         let shouted = did.replace("did:ethr:0x", "").to_uppercase();

@@ -164,7 +164,7 @@ engines! {
 
 /// Score requests bypass the router, other methods on the same path do not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_method_on_the_path_of_a_score_counts_beside_those_that_get_it() {
+async fn a_wrong_method_on_the_path_of_a_score_counts_like_those_that_get_it() {
     let mut app = App::start(Setup::new()).await;
     let told = in_one_window(&mut app, &NEAR, async |app, key| {
         let mut told = Vec::new();

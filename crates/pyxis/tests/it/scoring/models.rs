@@ -57,7 +57,7 @@ fn files(stage: &Stage) -> [PathBuf; 2] {
 }
 
 engines! {
-    async fn what_is_taken_in_is_scored_alike_one_by_one_and_in_bulk(setup: Setup) {
+    async fn an_import_is_scored_alike_one_by_one_and_in_bulk(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
         let [moves, bridged] = files(&stage);
@@ -96,7 +96,7 @@ engines! {
         app.cli(&["activity", "remove", "none", "--yes"]).await.expect(3);
     }
 
-    async fn a_parquet_file_is_taken_in_like_the_csv_file_of_the_same_rows(setup: Setup) {
+    async fn a_parquet_file_is_imported_like_the_csv_file_of_the_same_rows(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
         let [moves, bridged] = files(&stage);
@@ -187,7 +187,7 @@ engines! {
         assert_eq!(stage.get("/admin/models/groups").await, json!({ "groups": [] }));
     }
 
-    async fn what_is_taken_in_for_later_is_scored_by_the_next_import(setup: Setup) {
+    async fn an_import_for_later_is_scored_by_the_next_import(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
         let [moves, bridged] = files(&stage).map(|file| file.to_str().unwrap().to_owned());

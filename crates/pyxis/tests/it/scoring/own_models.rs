@@ -19,7 +19,7 @@ fn file(stage: &Stage, name: &str, bytes: impl AsRef<[u8]>) -> String {
 }
 
 /// Wallets 1 to 200 on Polygon: an odd one sent two transfers, an even one five.
-async fn take_in(stage: &Stage) {
+async fn import(stage: &Stage) {
     let mut moves = "chain,kind,from,to\n".to_owned();
     for number in 1..=200_u8 {
         for step in 0..if number % 2 == 0 { 5 } else { 2 } {
@@ -46,7 +46,7 @@ engines! {
     async fn a_model_is_added_answers_everywhere_and_is_taken_away(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
-        take_in(&stage).await;
+        import(&stage).await;
         let before = served(&stage, 2, "?model=polygon").await;
         let path = file(&stage, "busy.onnx", busy(Model::Polygon).bytes());
         let added = app.cli_json(&["models", "add", &path, "--model", "polygon", "--description", "Counts."]).await;
@@ -112,7 +112,7 @@ engines! {
     async fn features_are_written_to_train_on_and_labels_calibrate(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
-        take_in(&stage).await;
+        import(&stage).await;
         let described = app.cli_json(&["models", "features", "--model", "polygon"]).await;
         assert_eq!(described["features"].as_array().unwrap().len(), features::ALL);
         assert_eq!(described["sha256"], json!(features::digest(Model::Polygon)));

@@ -84,15 +84,15 @@ engines! {
         assert_eq!(app.sql("SELECT mark FROM activity_state"), mark);
     }
 
-    async fn models_are_measured_on_labels_anew_or_as_they_are(setup: Setup) {
+    async fn models_are_measured_on_labels_again_or_as_they_are(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
         let [labels, moves] = population(&stage);
         let plots = app.directory().join("plots");
         let on = ["--labels", labels.as_str(), "--activity", moves.as_str(), "--plots", plots.to_str().unwrap()];
-        let anew = app.cli(&[&["models", "evaluate", "--trees", "4"][..], &on[..]].concat()).await.expect(0).stdout;
+        let retrained = app.cli(&[&["models", "evaluate", "--trees", "4"][..], &on[..]].concat()).await.expect(0).stdout;
         for shown in ["MODEL", "AUC", "aggregate", "polygon", "shared", "random", "by cluster"] {
-            assert!(anew.contains(shown), "{shown}: {anew}");
+            assert!(retrained.contains(shown), "{shown}: {retrained}");
         }
         for name in ["aggregate-random", "polygon-by-cluster"] {
             for plot in ["roc", "precision-recall", "calibration", "scores"] {

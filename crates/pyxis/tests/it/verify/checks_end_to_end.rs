@@ -87,7 +87,7 @@ engines! {
         }
     }
 
-    async fn whoever_is_blocked_is_told_no_at_every_door(setup: Setup) {
+    async fn a_blocked_person_is_told_no_at_every_door(setup: Setup) {
         let stage = Stage::with(setup).await;
         for (kind, network, ..) in doors() {
             stage.register(said(kind, network)).await;

@@ -282,7 +282,7 @@ async fn doctor_tells_how_every_node_of_every_network_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_contract_on_the_chain_believes_an_attestation() {
+async fn a_contract_on_the_chain_trusts_an_attestation() {
     let chain = Chain::start().await;
     let stage = chain.stage(|_| {}).await;
     stage.register(registration(1, pyxis_core::proof::Kind::GovId, 7)).await;
@@ -293,7 +293,7 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
     let code = [&compile(&source(), output.path())["Attestations"][..], &abi_words::address(signer)].concat();
     let contract = chain.anvil.deploy(&code).await;
     let time = |name: &str| word(attested["message"][name].as_u64().unwrap());
-    let believed = async |anvil: &Anvil, contract: EvmAddress, recipient: EvmAddress| {
+    let trusted = async |anvil: &Anvil, contract: EvmAddress, recipient: EvmAddress| {
         let signature = attested["signature"].as_str().unwrap();
         let head = [
             word(192),
@@ -311,17 +311,17 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
         let call = json!([{"to": contract.to_string(), "data": data}, "latest"]);
         anvil.rpc("eth_call", call).await.as_str().unwrap().ends_with('1')
     };
-    assert!(believed(&chain.anvil, contract, address(1)).await);
-    assert!(!believed(&chain.anvil, contract, address(2)).await);
+    assert!(trusted(&chain.anvil, contract, address(1)).await);
+    assert!(!trusted(&chain.anvil, contract, address(2)).await);
     // On another chain it is worthless, and after it has expired it is worthless everywhere.
     let other = Anvil::start(11);
     let elsewhere = other.deploy(&code).await;
-    assert!(!believed(&other, elsewhere, address(1)).await);
+    assert!(!trusted(&other, elsewhere, address(1)).await);
     let last = attested["message"]["expiresAt"].as_u64().unwrap();
     for (moment, holds) in [(last - 600, true), (last, false)] {
         chain.anvil.rpc("evm_setNextBlockTimestamp", json!([moment])).await;
         chain.send("setBroken(bool)", &[word(0)]).await;
-        assert_eq!(believed(&chain.anvil, contract, address(1)).await, holds, "{moment} of {last}");
+        assert_eq!(trusted(&chain.anvil, contract, address(1)).await, holds, "{moment} of {last}");
     }
 }
 

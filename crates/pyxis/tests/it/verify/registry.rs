@@ -53,7 +53,7 @@ engines! {
         assert_eq!(stage.reason(2, Kind::GovId).await, "other_action");
     }
 
-    async fn only_listed_issuers_and_true_signatures_are_believed(setup: Setup) {
+    async fn only_listed_issuers_and_true_signatures_are_trusted(setup: Setup) {
         let stage = Stage::with(setup).await;
         let statement = Statement::Register(registration(1, Kind::GovId, 7));
         let stranger = to_json(&key(9).sign(statement.clone()));

@@ -66,7 +66,7 @@ engines! {
         assert!(wrong(&proxy).await.is_empty());
     }
 
-    async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(database: TestDatabase) {
+    async fn an_upgrade_is_trusted_from_the_rooms_state_alone(database: TestDatabase) {
         let (proxy, homeserver) = quiet(database, POLICY).await;
         let workers = working(&proxy).await;
         // A message that looks like it, and an event that the room's state does not confirm.
