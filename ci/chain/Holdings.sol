@@ -23,6 +23,7 @@ contract Holdings {
     mapping(address => mapping(bytes32 => bytes32)) private uids;
     mapping(bytes32 => Attestation) private attestations;
     mapping(address => uint256) private ranks;
+    mapping(address => uint256) private identities;
     bool private broken;
 
     function balanceOf(address holder) external view returns (uint256) {
@@ -43,6 +44,11 @@ contract Holdings {
     function rankOf(address holder, bytes4 list) external view returns (bytes4, uint256) {
         require(ranks[holder] != 0, "a stranger");
         return (list, ranks[holder]);
+    }
+
+    /// The number of the person behind an address; 0 for strangers.
+    function identityOf(address holder) external view returns (uint256) {
+        return identities[holder];
     }
 
     function getAttestation(bytes32 uid) external view returns (Attestation memory) {
@@ -71,6 +77,10 @@ contract Holdings {
 
     function setRank(address holder, uint256 rank) external {
         ranks[holder] = rank;
+    }
+
+    function setIdentity(address holder, uint256 identity) external {
+        identities[holder] = identity;
     }
 
     function attest(bytes32 uid, bytes32 schema, address recipient, address attester, uint64 expirationTime) external {

@@ -15,7 +15,7 @@ use pyxis_store::{Tx, revocations, stamp_keys, stamps};
 
 use super::conditions::{Holding, Item};
 use super::evaluate::{ConditionResult, ConditionSubject, evaluate};
-use super::recheck::INTERVAL;
+use super::recheck::{INTERVAL, withdraw_of_other_account};
 use super::{OnChainRule, StampRule, amount, keys, nullifier_of};
 use crate::credential::{self, MAX_NULLIFIERS, Statement, VerifiedCredential};
 use crate::engine::{self, IngestOutcome};
@@ -75,6 +75,9 @@ pub(crate) async fn issue(
         Ok(holding) => holding,
         Err(outcome) => return Ok(outcome),
     };
+    if matches!(rule, StampRule::OnChain(_)) {
+        withdraw_of_other_account(state, workspace, &row.provider, address, &holding).await?;
+    }
     let credential = match sign(state, workspace, address, &row, holding, now).await? {
         Ok(credential) => credential,
         Err(outcome) => return Ok(outcome),

@@ -7,17 +7,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use metrics::counter;
+use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::metric;
 use pyxis_core::stamp::StampName;
 use pyxis_store::issued_stamps::{self, IssuedStampRow};
 use pyxis_store::revocations::RevocationRow;
-use pyxis_store::{listed_addresses, own_stamps};
+use pyxis_store::{listed_addresses, own_stamps, stamps};
 use tokio::sync::watch;
 
+use super::conditions::Holding;
 use super::evaluate::{ConditionResult, ConditionSubject, evaluate};
-use super::{OnChainRule, StampRule, amount};
+use super::{OnChainRule, StampRule, amount, nullifier_of};
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -207,21 +209,59 @@ async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Re
     let subjects = subjects.ok_or_else(|| Error::Internal("an issued Stamp with damaged items".into()))?;
     match evaluate(network, &*condition, &subjects, now).await {
         Ok(verdicts) => {
-            let standing = |verdict| match verdict {
-                Ok(ConditionResult::Holds(_)) => CheckOutcome::Holds,
-                Ok(ConditionResult::Fails(reason)) => CheckOutcome::Withdraw(reason),
-                Err(cause) => {
-                    tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
-                    CheckOutcome::Unknown
-                }
-            };
-            Ok(verdicts.into_iter().map(standing).collect())
+            let mut standing = Vec::with_capacity(rows.len());
+            for (row, verdict) in rows.iter().zip(verdicts) {
+                standing.push(match verdict {
+                    Ok(ConditionResult::Holds(holding)) => check_account(state, row, &holding).await?,
+                    Ok(ConditionResult::Fails(reason)) => CheckOutcome::Withdraw(reason),
+                    Err(cause) => {
+                        tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
+                        CheckOutcome::Unknown
+                    }
+                });
+            }
+            Ok(standing)
         }
         Err(error) => {
             tracing::warn!(%error, %provider, "cannot ask the condition of issued Stamps; they stay");
             Ok(unknown())
         }
     }
+}
+
+/// Withdraws the Stamp that an address has by a condition, if the condition now gives it another account. Its claim would
+/// otherwise stay with the address until the Stamp would have expired.
+pub(super) async fn withdraw_of_other_account(
+    state: &State,
+    workspace: WorkspaceId,
+    provider: &StampName,
+    address: EvmAddress,
+    holding: &Holding,
+) -> Result<()> {
+    let issued = issued_stamps::find(&state.store, workspace, provider, address).await?;
+    if let Some(row) = issued
+        && let CheckOutcome::Withdraw(reason) = check_account(state, &row, holding).await?
+    {
+        withdraw(state, &row, reason).await?;
+    }
+    Ok(())
+}
+
+/// The outcome for a Stamp whose condition holds: it must hold for the account that the Stamp was issued for.
+async fn check_account(state: &State, row: &IssuedStampRow, holding: &Holding) -> Result<CheckOutcome> {
+    // An address stays the account of itself.
+    if holding.nullifiers == [nullifier_of(row.address)] {
+        return Ok(CheckOutcome::Holds);
+    }
+    let stored = stamps::find(&state.store, row.workspace_id, row.address, &row.provider).await?;
+    let Some(stamp) = stored.filter(|stamp| stamp.digest == row.digest) else {
+        return Ok(CheckOutcome::Holds);
+    };
+    Ok(if stamp.nullifiers.iter().all(|nullifier| holding.nullifiers.contains(nullifier)) {
+        CheckOutcome::Holds
+    } else {
+        CheckOutcome::Withdraw("the account behind the address changed".to_owned())
+    })
 }
 
 /// Revokes an issued Stamp, unless it was issued again meanwhile.

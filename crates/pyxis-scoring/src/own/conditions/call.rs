@@ -2,6 +2,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
+use pyxis_core::stamp::{InvalidNullifier, Nullifier};
 use pyxis_evm::abi::{self, AbiReader, Selector};
 use pyxis_evm::{AbiWord, Call, CallResult};
 use pyxis_signing::eip712::abi_words;
@@ -16,6 +17,8 @@ const HOLDER: &str = "{holder}";
 const MAX_ARGUMENTS: usize = 16;
 /// Highest place of a returned word.
 const MAX_PLACE: u8 = 63;
+/// Value of an address without an identity.
+const NOBODY: AbiWord = [0; 32];
 
 pub(super) const KIND: Kind = Kind {
     name: "call",
@@ -28,6 +31,11 @@ pub(super) const KIND: Kind = Kind {
         ("at_least", "the least number; instead of equals"),
         ("result", "place of the value among the returned words, 0 to 63 [0]"),
         ("reverts", "meaning of a revert: `error`, or `no` where the contract reverts for strangers [error]"),
+        (
+            "dedup",
+            "`address`: the Stamp counts for each address; `result`: the value is an identity, and each counts for one \
+             address at a time; 0 is none [address]",
+        ),
     ],
     read,
 };
@@ -49,7 +57,13 @@ struct FunctionCall {
     comparison: Comparison,
     place: usize,
     revert_is_no: bool,
+    /// The source of identities; `None`: the value is no identity.
+    identities: Option<IdentitySource>,
 }
+
+/// A function that returns an identity, such as a person's number. Sources that may give one number to two persons
+/// differ.
+struct IdentitySource(String);
 
 fn read(settings: &mut Settings<'_>) -> Result<Box<dyn Condition>, SettingError> {
     let contract = settings.address("contract")?;
@@ -66,6 +80,13 @@ fn read(settings: &mut Settings<'_>) -> Result<Box<dyn Condition>, SettingError>
     let place = settings.optional("result").unwrap_or("0");
     let place = place.parse::<u8>().ok().filter(|place| *place <= MAX_PLACE);
     let place = place.ok_or_else(|| SettingError::new("result", format!("must be 0 to {MAX_PLACE}")))?;
+    let identities = match settings.choice("dedup", &["address", "result"])? {
+        "address" => None,
+        _ => Some(identities(contract, function, settings, place)?),
+    };
+    if identities.is_some() && matches!(comparison, Comparison::Equals(NOBODY)) {
+        return Err(SettingError::new("equals", "cannot be 0 with dedup=result: strangers have no identity"));
+    }
     Ok(Box::new(FunctionCall {
         contract,
         selector: abi::selector(function),
@@ -73,7 +94,40 @@ fn read(settings: &mut Settings<'_>) -> Result<Box<dyn Condition>, SettingError>
         comparison,
         place: place.into(),
         revert_is_no: settings.choice("reverts", &["error", "no"])? == "no",
+        identities,
     }))
+}
+
+/// The source of identities. Its name has everything that tells it from another one of the same contract.
+fn identities(
+    contract: EvmAddress,
+    function: &str,
+    settings: &Settings<'_>,
+    place: u8,
+) -> Result<IdentitySource, SettingError> {
+    let mut name = format!("call:{contract}/{function}");
+    let arguments = settings.optional("arguments").unwrap_or(HOLDER);
+    if arguments.trim() != HOLDER {
+        let list: Vec<String> = arguments.split(',').map(|text| text.trim().to_ascii_lowercase()).collect();
+        name = format!("{name};{}", list.join(","));
+    }
+    if place > 0 {
+        name = format!("{name};{place}");
+    }
+    let source = IdentitySource(name);
+    match source.nullifier(u64::MAX, &[0xff; 32]) {
+        Ok(_) => Ok(source),
+        Err(InvalidNullifier) => {
+            let detail = "the function and its arguments are too long for a nullifier; use dedup=address";
+            Err(SettingError::new("dedup", detail))
+        }
+    }
+}
+
+impl IdentitySource {
+    fn nullifier(&self, chain_id: u64, identity: &AbiWord) -> Result<Nullifier, InvalidNullifier> {
+        format!("eip155:{chain_id}/{}/{}", self.0, amount::to_decimal(identity)).parse()
+    }
 }
 
 impl Condition for FunctionCall {
@@ -100,10 +154,14 @@ impl Condition for FunctionCall {
             Comparison::Equals(wanted) => found == *wanted,
             Comparison::AtLeast(least) => found >= *least,
         };
-        Ok(if holds {
-            Step::Holds(Holding::for_address(about.address))
-        } else {
-            Step::Fails(format!("the contract returned 0x{}", hex::encode(&found)))
+        Ok(match &self.identities {
+            None if holds => Step::Holds(Holding::for_address(about.address)),
+            // All strangers have it, so it is nobody's identity.
+            Some(source) if holds && found != NOBODY => {
+                let nullifier = source.nullifier(about.chain_id, &found).map_err(|_| Cause::Unreadable)?;
+                Step::Holds(Holding { nullifiers: vec![nullifier], expires_at: None })
+            }
+            _ => Step::Fails(format!("the contract returned 0x{}", hex::encode(&found))),
         })
     }
 }
@@ -198,6 +256,8 @@ fn value(text: &str) -> Option<AbiWord> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use pyxis_core::clock::UnixMillis;
+
     use super::*;
 
     fn refused(settings: &[(&str, &str)]) -> (String, String) {
@@ -250,5 +310,47 @@ mod tests {
         assert_eq!(refused(&[function, ("at_least", "0")]).0, "at_least");
         assert_eq!(refused(&[function, equals, ("result", "64")]).0, "result");
         assert_eq!(refused(&[function, equals, ("reverts", "yes")]).0, "reverts");
+    }
+
+    #[test]
+    fn an_identity_needs_a_condition_that_no_stranger_meets_and_room_for_its_nullifier() {
+        let (function, by_result) = (("function", "f(address)"), ("dedup", "result"));
+        assert_eq!(refused(&[function, ("at_least", "1"), by_result]), Default::default());
+        assert_eq!(refused(&[function, ("equals", "7"), by_result]), Default::default());
+        assert_eq!(refused(&[function, by_result]).0, "equals");
+        for nobody in ["0", "false", "0x00"] {
+            assert_eq!(refused(&[function, ("equals", nobody), by_result]).0, "equals", "{nobody}");
+        }
+        assert_eq!(refused(&[function, ("equals", "0")]), Default::default(), "no identity");
+        assert_eq!(refused(&[function, ("at_least", "1"), ("dedup", "value")]).0, "dedup");
+        let long = format!("{}(address)", "f".repeat(100));
+        assert_eq!(refused(&[("function", &long), ("at_least", "1"), by_result]).0, "dedup");
+    }
+
+    #[test]
+    fn one_number_of_two_sources_is_two_identities() {
+        let given = |settings: &[(&str, &str)]| {
+            let contract = ("contract", "0x1111111111111111111111111111111111111111");
+            let all = [contract, ("at_least", "1"), ("dedup", "result")];
+            let all = all.iter().chain(settings);
+            let given: BTreeMap<String, String> =
+                all.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            let condition = Settings::read(&KIND, &given).unwrap_or_else(|error| panic!("{}", error.detail));
+            let holder = EvmAddress([0xaa; 20]);
+            let about = About { address: holder, items: &[], chain_id: 10, at: UnixMillis(0) };
+            let mut data = [0; 64];
+            (data[31], data[63]) = (7, 7);
+            match condition.step(&about, &[CallResult::Data(data.to_vec().into())]) {
+                Ok(Step::Holds(Holding { nullifiers, .. })) => nullifiers[0].to_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let start = "eip155:10/call:0x1111111111111111111111111111111111111111";
+        assert_eq!(given(&[("function", "f(address)")]), format!("{start}/f(address)/7"));
+        let two = ("function", "f(uint8,address)");
+        let first = given(&[two, ("arguments", "1, {holder}")]);
+        assert_eq!(first, format!("{start}/f(uint8,address);1,{{holder}}/7"));
+        let place = given(&[two, ("arguments", "1,{holder}"), ("result", "1")]);
+        assert_eq!(place, format!("{start}/f(uint8,address);1,{{holder}};1/7"));
     }
 }

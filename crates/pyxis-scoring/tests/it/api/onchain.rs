@@ -14,6 +14,7 @@ use pyxis_scoring::service::own_stamps::OwnStampInput;
 use pyxis_scoring::service::{Error, Result};
 use pyxis_scoring::{CheckScope, EvmNetwork, RecheckCount, recheck_stamps};
 use pyxis_signing::eip712::abi_words;
+use pyxis_store::stamps;
 use pyxis_testkit::anvil::{Anvil, compile};
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
@@ -96,6 +97,13 @@ impl<'s> World<'s> {
 
     async fn stamps(&self, holder: u64) -> Value {
         self.scene.score(self.scorer, wallet(holder)).await["stamps"].clone()
+    }
+
+    /// Nullifiers of the stored Stamp `Person`.
+    async fn nullifiers(&self, holder: u64) -> Vec<String> {
+        let (store, name) = (&self.node.state.store, "Person".parse().unwrap());
+        let stamp = stamps::find(store, self.scene.workspace, wallet(holder), &name).await.unwrap().unwrap();
+        stamp.nullifiers.iter().map(ToString::to_string).collect()
     }
 
     async fn points(&self, holder: u64) -> String {
@@ -194,6 +202,55 @@ async fn tokens(world: &World<'_>) {
     assert_eq!((world.points(11).await, world.points(12).await), ("0.00000".into(), "5.00000".into()));
 }
 
+/// Identities that a contract gives count for one address at a time, and end when the contract gives another one.
+async fn identities(world: &World<'_>) {
+    let function = ("function", "identityOf(address)");
+    let by_result = ("dedup", "result");
+    for (settings, field) in [
+        (&[function, by_result][..], "settings.equals"),
+        (&[function, by_result, ("equals", "0")], "settings.equals"),
+        (&[function, ("at_least", "1"), ("dedup", "token")], "settings.dedup"),
+    ] {
+        assert_eq!(refused(world.define("Person", "call", settings).await), field);
+    }
+    world.define("Person", "call", &[function, by_result, ("at_least", "1")]).await.unwrap();
+    let give = async |holder: u64, identity: u64| {
+        world.set("setIdentity(address,uint256)", &[who(holder), number(identity)]).await;
+    };
+    for stranger in [1, 2] {
+        assert_eq!(world.issue(stranger, "Person", &[]).await, "condition_not_met");
+    }
+    for (holder, identity) in [(1, 7), (2, 7), (3, 8)] {
+        give(holder, identity).await;
+        assert_eq!(world.issue(holder, "Person", &[]).await, "accepted");
+    }
+    let points = async || (world.points(1).await, world.points(2).await, world.points(3).await);
+    let expected = |all: [&str; 3]| (all[0].to_owned(), all[1].to_owned(), all[2].to_owned());
+    assert_eq!(points().await, expected(["5.00000", "0.00000", "5.00000"]));
+    assert_eq!(world.stamps(2).await["Person"]["dedup"], true);
+    assert_eq!(world.nullifiers(1).await, [format!("eip155:31337/call:{}/identityOf(address)/7", world.contract)]);
+    assert_eq!(world.recheck().await, RecheckCount { held: 3, withdrawn: 0, failed: 0 });
+    // Another identity: the Stamp of the earlier one ends, which then counts for its other address.
+    give(1, 9).await;
+    assert_eq!(world.issue(1, "Person", &[]).await, "unchanged");
+    assert_eq!(world.recheck().await, RecheckCount { held: 2, withdrawn: 1, failed: 0 });
+    assert_eq!(points().await, expected(["0.00000", "5.00000", "5.00000"]));
+    assert_eq!(world.issue(1, "Person", &[]).await, "accepted");
+    assert_eq!(points().await, expected(["5.00000", "5.00000", "5.00000"]));
+    assert_eq!(world.nullifiers(1).await, [format!("eip155:31337/call:{}/identityOf(address)/9", world.contract)]);
+    // No identity any more.
+    give(3, 0).await;
+    assert_eq!(world.recheck().await, RecheckCount { held: 2, withdrawn: 1, failed: 0 });
+    assert_eq!(points().await, expected(["5.00000", "5.00000", "0.00000"]));
+    // A renewal reads the identity again, and the earlier one does not stay with the address.
+    give(1, 6).await;
+    world.scene.clock.advance(Duration::from_hours(24 * 16));
+    assert_eq!(world.issue(1, "Person", &[]).await, "accepted");
+    give(3, 9).await;
+    assert_eq!(world.issue(3, "Person", &[]).await, "accepted");
+    assert_eq!(points().await, expected(["5.00000", "5.00000", "5.00000"]));
+}
+
 /// Attestations: by an indexer or by their UID; revoked and expired ones.
 async fn attestations(world: &World<'_>) {
     let schema = format!("0x{}", hex::encode(&SCHEMA));
@@ -242,6 +299,10 @@ async fn silence(world: &mut World<'_>) {
 }
 
 engines! {
+    async fn an_identity_that_a_contract_gives_counts_for_one_address_and_ends_when_it_changes(scene: &Scene) {
+        identities(&World::start(scene).await).await;
+    }
+
     async fn stamps_follow_the_chain_and_never_its_silence(scene: &Scene) {
         let mut world = World::start(scene).await;
         holdings(&world).await;
