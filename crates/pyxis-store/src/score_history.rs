@@ -122,11 +122,13 @@ const PASSING_SQLITE: &str = "CASE WHEN body LIKE '{%' \
          (SELECT substr(b, instr(b, ' ') + 1) AS c FROM \
          (SELECT substr(body, instr(body, ' ') + 1) AS b)))) END";
 
-/// Changes of each day on which scores of a scorer were answered, oldest first.
+/// Changes of each day on which scores of a scorer were answered, oldest first: of all scores, or of those computed
+/// before a time.
 pub async fn changes_by_day(
     executor: impl Executor,
     workspace: WorkspaceId,
     scorer: ScorerId,
+    before: Option<UnixMillis>,
 ) -> Result<Vec<DayChange>, StoreError> {
     let passing = match executor.engine() {
         Engine::Sqlite => PASSING_SQLITE,
@@ -140,9 +142,10 @@ pub async fn changes_by_day(
     .append(passing)
     .append(" AS passing FROM score_history WHERE scorer_id = ")
     .append(own_scorer!())
-    .append(") AS records) AS pairs) AS changes GROUP BY day ORDER BY day")
     .bind(workspace)
-    .bind(scorer);
+    .bind(scorer)
+    .push_if(" AND computed_at < ?", before)
+    .append(") AS records) AS pairs) AS changes GROUP BY day ORDER BY day");
     executor.all(query).await
 }
 

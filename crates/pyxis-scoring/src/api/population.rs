@@ -109,7 +109,8 @@ pub(super) struct PopulationSummary {
     outdated: u64,
     /// The most frequent first.
     stamps: Vec<PopulationStampShare>,
-    /// Days on which scores were answered, oldest first, each with all answers until its end.
+    /// Days on which scores were answered, oldest first, each with all answers until its end. With `at`, the last one
+    /// has the answers before it.
     days: Vec<PopulationDay>,
 }
 

@@ -40,7 +40,7 @@ pub struct StampShare {
     pub deduplicated: u64,
 }
 
-/// The end of a day.
+/// The end of a day, or the moment of the population on its last day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayRate {
     /// Start of the day, UTC.
@@ -51,7 +51,7 @@ pub struct DayRate {
     pub passing: u64,
 }
 
-/// Counts a population. Days are those of the history, up to its moment.
+/// Counts a population. Days are those of the history; the last one ends at the moment of the population.
 pub async fn summary(population: &Population) -> Result<Summary> {
     long_work(async {
         let (mut counts, mut after) = (Counts::default(), None);
@@ -103,9 +103,8 @@ impl Counts {
 }
 
 async fn days(population: &Population) -> Result<Vec<DayRate>> {
-    let Population { store, workspace, scorer, at, now, .. } = population;
-    let changes = score_history::changes_by_day(store, *workspace, *scorer).await?;
-    let until = at.unwrap_or(*now).0 / DAY;
+    let Population { store, workspace, scorer, at, .. } = population;
+    let changes = score_history::changes_by_day(store, *workspace, *scorer, *at).await?;
     let (mut addresses, mut passing) = (0_i64, 0_i64);
     let mut rate = |change: score_history::DayChange| {
         addresses += change.joined;
@@ -117,5 +116,5 @@ async fn days(population: &Population) -> Result<Vec<DayRate>> {
             passing: count(passing),
         }
     };
-    Ok(changes.into_iter().take_while(|change| change.day <= until).map(&mut rate).collect())
+    Ok(changes.into_iter().map(&mut rate).collect())
 }

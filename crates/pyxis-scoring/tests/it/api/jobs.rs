@@ -224,6 +224,17 @@ engines! {
         assert_eq!(days, [(start(0), 2, 1), (start(2), 2, 2)]);
         let then = population::summary(&of(Some(day(1))).await).await.unwrap();
         assert_eq!((then.addresses, then.passing, then.days.len()), (2, 1, 1));
+        // The day of a moment ends at the moment.
+        scene.clock.advance(Duration::from_hours(1));
+        for (at, expected) in [
+            (day(2), vec![(start(0), 2, 1)]),
+            (UnixMillis(day(2).0 + 1), vec![(start(0), 2, 1), (start(2), 2, 2)]),
+        ] {
+            let then = population::summary(&of(Some(at)).await).await.unwrap();
+            let days: Vec<_> = then.days.iter().map(|rate| (rate.day, rate.addresses, rate.passing)).collect();
+            assert_eq!(days, expected);
+            assert_eq!(then.passing, days[days.len() - 1].2);
+        }
         let page = of(None).await.page(Some(wallet(1)), 9).await.unwrap();
         assert_eq!(page.iter().map(|line| line.address).collect::<Vec<_>>(), [wallet(2)]);
         let pieces = population::export(&scene.state, &actor(&scene), of(None).await, TableFormat::Csv).await;
