@@ -1,5 +1,7 @@
 //! JSON bodies, with errors that name the field.
 
+use std::fmt::Display;
+
 use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -99,23 +101,39 @@ fn explanation(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     let said = said.strip_suffix(position.as_str()).unwrap_or(&said);
+    if let Some(value) = unknown_value(said) {
+        return value;
+    }
     let Some((name, expected)) = said.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, "))
     else {
         return said.to_owned();
     };
-    // The names stand between backticks: "expected one of `one`, `two`, `three`".
-    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    let known = known_names(expected);
     if known.is_empty() {
         return "unknown field; there are no known fields".to_owned();
     }
-    let is_short = name.len() <= MAX_SUGGESTED_BYTES;
-    let suggestion = if is_short { suggestion(name, known.iter().copied()) } else { String::new() };
-    format!("unknown field{suggestion}; known fields: {}", known.join(", "))
+    format!("unknown field{}; known fields: {}", nearest(name, &known), known.join(", "))
+}
+
+/// The error of serde about a word that is none of the known ones, with these; `None` if it is about something else.
+pub(crate) fn unknown_value(said: &str) -> Option<String> {
+    let (name, expected) = said.strip_prefix("unknown variant `")?.split_once("`, ")?;
+    let known = known_names(expected);
+    Some(format!("unknown value{}; known values: {}", nearest(name, &known), known.join(", ")))
+}
+
+/// Names between backticks, as in "expected one of `one`, `two`, `three`".
+fn known_names(expected: &str) -> Vec<&str> {
+    expected.split('`').skip(1).step_by(2).collect()
+}
+
+fn nearest(name: &str, known: &[&str]) -> String {
+    if name.len() > MAX_SUGGESTED_BYTES { String::new() } else { suggestion(name, known.iter().copied()) }
 }
 
 /// Path of the error, outermost field first. For missing, unknown and duplicate fields, serde gives the name only
 /// within its message.
-pub fn error_path(error: &serde_path_to_error::Error<serde_json::Error>) -> Vec<String> {
+pub fn error_path<E: Display>(error: &serde_path_to_error::Error<E>) -> Vec<String> {
     let mut place: Vec<String> = error
         .path()
         .iter()

@@ -113,8 +113,14 @@ engines! {
         assert_eq!(kinds, ["score_review.granted", "score_review.declined"]);
         assert_eq!((&records[0].1["review"], &records[0].1["reason"]), (&granted["id"], &grant["reason"]));
         stage.owner.get("/admin/score-reviews/x").send().await.problem(404, "not_found");
-        for query in ["?state=x", "?before=x"] {
-            stage.owner.get(&format!("/admin/score-reviews{query}")).send().await.problem(422, "invalid_field");
+        for (query, field, detail) in [
+            ("?state=opn", "state", "state: unknown value (did you mean open?); known values: open, granted, declined"),
+            ("?before=x", "before", "the id of a review"),
+        ] {
+            let path = format!("/admin/score-reviews{query}");
+            let problem = stage.owner.get(&path).send().await.problem(422, "invalid_field");
+            assert_eq!(problem["field"], field);
+            assert!(problem["detail"].as_str().unwrap().contains(detail), "{problem}");
         }
     }
 }
