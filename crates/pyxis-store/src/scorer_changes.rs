@@ -208,7 +208,7 @@ pub async fn read_terms_at(
 }
 
 /// The terms after the given changes, in their order.
-fn after_all(before: Terms, changes: Vec<ScorerChangeRow>) -> Terms {
+pub fn after_all(before: Terms, changes: impl IntoIterator<Item = ScorerChangeRow>) -> Terms {
     changes.into_iter().fold(before, |terms, change| change.after(terms))
 }
 

@@ -252,6 +252,7 @@ fn patch(draft: &Draft, stored: &Scorer) -> ScorerPatch {
     ScorerPatch {
         name,
         effective_from: None,
+        scheduled: None,
         threshold: draft.threshold,
         weights: Some(draft.weights.clone()),
         keep_until_expiry: draft.keep_until_expiry,

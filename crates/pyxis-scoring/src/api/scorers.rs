@@ -310,6 +310,7 @@ pub(super) async fn update(
         weights: input.weights.map(weights),
         keep_until_expiry: input.keep_until_expiry,
         revision: input.revision,
+        scheduled: None,
         effective_from: scorer_changes::parse_time(input.effective_from)?,
     };
     Ok(Json(scorer_response(scorers::update(&state.audited, &actor, id(&scorer)?, patch).await?)))

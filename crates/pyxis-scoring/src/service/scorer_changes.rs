@@ -34,6 +34,8 @@ pub struct ScorerPatch {
     pub effective_from: Option<UnixMillis>,
     /// The revision that was read. Required with a threshold or weights, and must still be current.
     pub revision: Option<i64>,
+    /// Scheduled changes before `effective_from` that were read, which must still be the same. `None`: any.
+    pub scheduled: Option<Vec<ScorerChangeId>>,
 }
 
 /// Checks the moment of a change, and that it has something to keep.
@@ -71,6 +73,10 @@ pub(super) async fn schedule(
     }
     let all = scorer_changes::list(&mut change.tx, workspace, id).await?;
     let waiting = || all.iter().filter(|one| one.applied_at.is_none());
+    let earlier = || waiting().filter(|one| one.effective_from < effective_from).map(|one| &one.id);
+    if patch.scheduled.as_ref().is_some_and(|read| !earlier().eq(read)) {
+        return Err(Error::Conflict("another change was scheduled or withdrawn meanwhile; read the scorer again"));
+    }
     if waiting().count() >= MAX_WAITING {
         return Err(Error::Conflict("20 changes of this scorer wait already; withdraw one first"));
     }

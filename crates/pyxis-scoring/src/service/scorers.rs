@@ -43,6 +43,18 @@ pub struct Scorer {
     pub created_at: UnixMillis,
 }
 
+impl Scorer {
+    /// Scheduled changes that take effect before a moment.
+    pub fn scheduled_before(&self, moment: UnixMillis) -> impl Iterator<Item = &ScheduledChange> {
+        self.scheduled.iter().filter(move |change| change.effective_from < moment)
+    }
+
+    /// Terms that will be in force until a moment.
+    pub fn terms_before(&self, moment: UnixMillis) -> Terms {
+        scorer_changes::after_all(self.terms.clone(), self.scheduled_before(moment).cloned())
+    }
+}
+
 /// Settings of a new scorer.
 #[derive(Clone, Debug)]
 pub struct ScorerInput {

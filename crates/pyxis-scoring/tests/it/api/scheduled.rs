@@ -141,6 +141,30 @@ engines! {
         assert_eq!(scene.get(&before(&moment)).await.json()["items"][0]["score"], "1.50000");
     }
 
+    async fn a_change_based_on_earlier_changes_is_refused_once_these_differ(scene: &Scene) {
+        let scorer = scene.scorer("2", &[("A", "2")]).await;
+        let actor = Actor::cli(scene.workspace);
+        let first = schedule(scene, scorer, 5, None, Some("1.5")).await.unwrap().scheduled.remove(0);
+        let read = stored(scene, scorer).await;
+        assert_eq!(read.terms_before(day(5)).weights, weights(&[("A", "2")]));
+        assert_eq!(read.terms_before(UnixMillis(day(5).0 + 1)).weights, weights(&[("A", "1.5")]));
+        let patch = |scheduled| ScorerPatch {
+            weights: Some(weights(&[("A", "1.5"), ("B", "1")])),
+            effective_from: Some(day(6)),
+            revision: Some(1),
+            scheduled: Some(scheduled),
+            ..ScorerPatch::default()
+        };
+        let update = |scheduled| scorers::update(&scene.state.audited, &actor, scorer, patch(scheduled));
+        for other in [vec![], vec![first.id, first.id]] {
+            let refused = update(other).await;
+            assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+        }
+        // One for later is no reason to refuse.
+        schedule(scene, scorer, 9, Some("1"), None).await.unwrap();
+        assert_eq!(update(vec![first.id]).await.unwrap().scheduled.len(), 3);
+    }
+
     async fn a_change_is_withdrawn_before_its_moment_and_not_after(scene: &Scene) {
         let scorer = scene.scorer("2", &[("A", "2")]).await;
         scene.verify(wallet(1), "A", "a:1", 90).await;

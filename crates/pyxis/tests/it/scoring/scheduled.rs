@@ -59,6 +59,7 @@ engines! {
         assert_eq!(stage.get(&path).await["scheduled_changes"], all);
         let shown = app.cli(&["scorer", "show", &scorer]).await.expect(0).stdout;
         assert_eq!(shown.lines().filter(|line| line.starts_with("from ")).count(), 3, "{shown}");
+        assert!(shown.contains(", 1 weight\n"), "{shown}");
         // Nothing is in force yet.
         assert_eq!(stage.score(1).await, before);
 
@@ -97,5 +98,37 @@ engines! {
         stage.owner.patch(&path, &old).send().await.problem(409, "changed");
         app.cli(&["scorer", "set-weights", &scorer, "A=6", "--from", "2020-01-01T00:00:00Z"]).await.expect(1);
         app.cli(&["scorer", "set-weights", &scorer, "A=6", "--from", "soon"]).await.expect(2);
+    }
+
+    async fn a_command_for_a_later_moment_starts_from_the_terms_that_will_be_in_force_then(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let (app, scorer) = (&stage.app, stage.scorer());
+        let path = format!("/admin/scorers/{scorer}");
+        let terms = json!({ "threshold": "2", "weights": { "A": "2", "B": "1" }, "revision": 1 });
+        stage.owner.patch(&path, &terms).send().await.expect(200);
+        let (first, second) = (in_hours(2), in_hours(4));
+        let change = json!({ "weights": { "A": "1.5", "C": "1" }, "revision": 2, "effective_from": first });
+        stage.owner.patch(&path, &change).send().await.expect(200);
+        let change = json!({ "threshold": "3", "revision": 2, "effective_from": second });
+        stage.owner.patch(&path, &change).send().await.expect(200);
+        let set = async |changes: &[&str], from: &str| {
+            let start = ["scorer", "set-weights", &scorer];
+            let end = ["--from", from];
+            let all = app.cli_json(&[&start[..], changes, &end].concat()).await["scheduled_changes"].clone();
+            let made = all.as_array().unwrap().iter().find(|one| one["effective_from"] == from).unwrap().clone();
+            (made["threshold"].clone(), made["weights"].clone())
+        };
+        // Before both, between them, and after them.
+        let before = set(&["A=7"], &in_hours(1)).await;
+        assert_eq!(before, (Value::Null, json!({ "A": "7.00000", "B": "1.00000" })));
+        let between = set(&["B=3", "--threshold", "3"], &in_hours(3)).await;
+        assert_eq!(between, (json!("3.00000"), json!({ "A": "1.50000", "B": "3.00000", "C": "1.00000" })));
+        let after = set(&["C=0.5", "--threshold", "4"], &in_hours(5)).await;
+        assert_eq!(after, (json!("4.00000"), json!({ "A": "1.50000", "B": "3.00000", "C": "0.50000" })));
+        // What is in force then anyway is no change.
+        let same = ["scorer", "set-weights", &scorer, "A=1.5", "C=0.5", "--threshold", "4", "--from", &in_hours(6)];
+        app.cli(&same).await.expect(3);
+        app.cli(&["scorer", "set-weights", &scorer, "A=9", "--from", &second]).await.expect(1);
+        assert_eq!(stage.get(&path).await["scheduled_changes"].as_array().unwrap().len(), 5);
     }
 }
