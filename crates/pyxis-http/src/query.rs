@@ -26,7 +26,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 }
 
 fn wrong_parameter(error: &QueryRejection) -> Problem {
-    let problem = |detail, field| Problem::from_kind(kinds::INVALID_FIELD, detail).with_member("field", field);
+    let problem =
+        |detail, field| Problem::from_kind(kinds::INVALID_FIELD, detail).with_member("field", field);
     let place = place(error).filter(|(path, _)| !path.is_empty());
     let Some((path, said)) = place else { return problem(error.body_text(), "query".to_owned()) };
     let parameter = path.join(".");
@@ -76,7 +77,10 @@ mod tests {
     #[tokio::test]
     async fn a_bad_value_is_422_that_names_the_parameter_and_the_known_values() {
         for (query, detail) in [
-            ("count=1&color=gren", "color: unknown value (did you mean green?); known values: red, green, blue"),
+            (
+                "count=1&color=gren",
+                "color: unknown value (did you mean green?); known values: red, green, blue",
+            ),
             ("count=x", "count: invalid digit found in string"),
             ("color=red", "count: missing field `count`"),
             ("count=1&color=red&color=blue", "color: duplicate field `color`"),

@@ -75,7 +75,9 @@ pub(super) async fn schedule(
     let waiting = || all.iter().filter(|one| one.applied_at.is_none());
     let earlier = || waiting().filter(|one| one.effective_from < effective_from).map(|one| &one.id);
     if patch.scheduled.as_ref().is_some_and(|read| !earlier().eq(read)) {
-        return Err(Error::Conflict("another change was scheduled or withdrawn meanwhile; read the scorer again"));
+        return Err(Error::Conflict(
+            "another change was scheduled or withdrawn meanwhile; read the scorer again",
+        ));
     }
     if waiting().count() >= MAX_WAITING {
         return Err(Error::Conflict("20 changes of this scorer wait already; withdraw one first"));

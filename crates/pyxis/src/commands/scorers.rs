@@ -73,6 +73,7 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
             true
         }
         ScorerCommand::Export { id, out: file, format, at } => {
+            streamed::refuse_existing(&file)?;
             let format = streamed::table_format(format.as_deref(), &file);
             let population = Population::load(state, &actor, id, at).await?;
             let pieces = population::export(state, &actor, population, format).await?;
@@ -157,11 +158,12 @@ async fn set_weights(
     let WantedTerms { weights, changes, threshold, from, keep_until_expiry } = wanted;
     let before = scorers::get(&app.scoring.store, actor.workspace, id, app.scoring.now()).await?;
     warn_about_unknown(app, actor, changes.iter().map(|(name, _)| name)).await?;
-    let mut weights = weights.unwrap_or_else(|| before.terms.weights.clone());
+    let base = from.map_or_else(|| before.terms.clone(), |from| before.terms_before(from));
+    let mut weights = weights.unwrap_or_else(|| base.weights.clone());
     weights.extend(changes);
     // Only what changes, so that a change for later leaves what is scheduled for the rest.
-    let threshold = threshold.filter(|threshold| *threshold != before.terms.threshold);
-    let weights = (weights != before.terms.weights).then_some(weights);
+    let threshold = threshold.filter(|threshold| *threshold != base.threshold);
+    let weights = (weights != base.weights).then_some(weights);
     let changes = weights.is_some() || threshold.is_some();
     let after = if changes {
         let patch = ScorerPatch {
@@ -170,6 +172,7 @@ async fn set_weights(
             keep_until_expiry,
             effective_from: from,
             revision: Some(before.terms.revision),
+            scheduled: from.map(|from| before.scheduled_before(from).map(|change| change.id).collect()),
             name: None,
         };
         scorers::update(&app.scoring.audited, actor, id, patch).await?
@@ -262,7 +265,9 @@ fn print(as_json: bool, scorer: &Scorer) {
     for change in scheduled {
         let ScheduledChange { id, effective_from, threshold, weights, keep_until_expiry, .. } = change;
         let threshold = threshold.map_or(String::new(), |threshold| format!(", passes at {threshold}"));
-        let weights = weights.as_ref().map_or(String::new(), |new| format!(", {} weights", new.len()));
+        let weights = weights
+            .as_ref()
+            .map_or(String::new(), |new| format!(", {}", out::count_noun(new.len(), "weight")));
         let kept = if *keep_until_expiry { ", holders keep lowered weights until expiry" } else { "" };
         out::line(format_args!(
             "from {}: change {id}{threshold}{weights}{kept}",

@@ -228,7 +228,10 @@ async fn identities(world: &World<'_>) {
     let expected = |all: [&str; 3]| (all[0].to_owned(), all[1].to_owned(), all[2].to_owned());
     assert_eq!(points().await, expected(["5.00000", "0.00000", "5.00000"]));
     assert_eq!(world.stamps(2).await["Person"]["dedup"], true);
-    assert_eq!(world.nullifiers(1).await, [format!("eip155:31337/call:{}/identityOf(address)/7", world.contract)]);
+    assert_eq!(
+        world.nullifiers(1).await,
+        [format!("eip155:31337/call:{}/identityOf(address)/7", world.contract)]
+    );
     assert_eq!(world.recheck().await, RecheckCount { held: 3, withdrawn: 0, failed: 0 });
     // Another identity: the Stamp of the earlier one ends, which then counts for its other address.
     give(1, 9).await;
@@ -237,7 +240,10 @@ async fn identities(world: &World<'_>) {
     assert_eq!(points().await, expected(["0.00000", "5.00000", "5.00000"]));
     assert_eq!(world.issue(1, "Person", &[]).await, "accepted");
     assert_eq!(points().await, expected(["5.00000", "5.00000", "5.00000"]));
-    assert_eq!(world.nullifiers(1).await, [format!("eip155:31337/call:{}/identityOf(address)/9", world.contract)]);
+    assert_eq!(
+        world.nullifiers(1).await,
+        [format!("eip155:31337/call:{}/identityOf(address)/9", world.contract)]
+    );
     // No identity any more.
     give(3, 0).await;
     assert_eq!(world.recheck().await, RecheckCount { held: 2, withdrawn: 1, failed: 0 });

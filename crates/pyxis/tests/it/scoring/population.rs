@@ -80,6 +80,8 @@ engines! {
         assert_eq!((&last["addresses"], &last["passing"]), (&json!(3), &json!(2)));
         let before = stage.get(&format!("{path}/summary?at={then}")).await;
         assert_eq!((&before["addresses"], &before["passing"]), (&json!(3), &json!(1)));
+        let last = before["days"].as_array().unwrap().last().unwrap();
+        assert_eq!((&last["addresses"], &last["passing"]), (&json!(3), &json!(1)), "the day ends at the moment");
         let early = stage.get(&format!("{path}/summary?at=2020-01-01T00:00:00Z")).await;
         assert_eq!(early, json!({ "addresses": 0, "passing": 0, "outdated": 0, "stamps": [], "days": [] }));
 
@@ -100,6 +102,10 @@ engines! {
         let (csv, columns) = (file("population.csv"), file("population.parquet"));
         assert_eq!(stage.app.cli_json(&["scorer", "export", &scorer, "--out", &csv]).await["file"], json!(csv));
         assert_eq!(std::fs::read_to_string(&csv).unwrap(), text);
+        std::fs::write(&csv, "kept").unwrap();
+        let refused = stage.app.cli(&["scorer", "export", &scorer, "--out", &csv]).await.expect(1);
+        assert!(refused.stderr.contains("exists; name a new file, or remove this one first"), "{}", refused.stderr);
+        assert_eq!(std::fs::read_to_string(&csv).unwrap(), "kept");
         stage.app.cli(&["scorer", "export", &scorer, "--out", &columns]).await.expect(0);
         assert!(std::fs::read(&columns).unwrap().starts_with(b"PAR1"));
         let printed = stage.app.cli(&["scorer", "export", &scorer, "--at", &then, "--out", "-"]).await.expect(0).stdout;
@@ -146,6 +152,10 @@ engines! {
             let out = file(name);
             stage.app.cli(&["models", "clusters", option, &out]).await.expect(0);
             assert_eq!(&std::fs::read_to_string(&out).unwrap(), expected);
+            std::fs::write(&out, "kept").unwrap();
+            let refused = stage.app.cli(&["models", "clusters", option, &out]).await.expect(1);
+            assert!(refused.stderr.contains("exists; name a new file, or remove this one first"), "{}", refused.stderr);
+            assert_eq!(std::fs::read_to_string(&out).unwrap(), "kept");
         }
         stage.owner.get(&format!("{path}?format=xml")).send().await.problem(422, "invalid_field");
         stage.app.anonymous().get(path).send().await.problem(401, "unauthenticated");

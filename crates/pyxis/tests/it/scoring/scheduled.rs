@@ -126,7 +126,8 @@ engines! {
         let after = set(&["C=0.5", "--threshold", "4"], &in_hours(5)).await;
         assert_eq!(after, (json!("4.00000"), json!({ "A": "1.50000", "B": "3.00000", "C": "0.50000" })));
         // What is in force then anyway is no change.
-        let same = ["scorer", "set-weights", &scorer, "A=1.5", "C=0.5", "--threshold", "4", "--from", &in_hours(6)];
+        let later = in_hours(6);
+        let same = ["scorer", "set-weights", &scorer, "A=1.5", "C=0.5", "--threshold", "4", "--from", &later];
         app.cli(&same).await.expect(3);
         app.cli(&["scorer", "set-weights", &scorer, "A=9", "--from", &second]).await.expect(1);
         assert_eq!(stage.get(&path).await["scheduled_changes"].as_array().unwrap().len(), 5);
