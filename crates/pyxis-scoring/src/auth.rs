@@ -1,6 +1,7 @@
 //! Authentication of API requests (`docs/reference/behavior/scoring.md#endpoints`).
 
 use http::{HeaderMap, HeaderName};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::api_keys;
@@ -10,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::limits::limit_of_stamps;
+use crate::limits::{Limiter, limit_of_stamps};
 use crate::page_keys::PUBLISHABLE_PREFIX;
 use crate::state::State;
 use crate::widget_error::WidgetError;
@@ -55,7 +56,7 @@ pub(crate) async fn caller(state: &State, headers: &HeaderMap) -> Result<(Caller
 }
 
 /// Counts a request for a key that was already loaded with other data.
-pub(crate) async fn admit(state: &State, head: &KeyHead) -> Result<Budget> {
+pub(crate) async fn admit(limiter: &Limiter, now: UnixMillis, head: &KeyHead) -> Result<Budget> {
     let limit = limit_of_stamps(head.stamps_tier, head.stamps_limit);
-    state.limiter.admit(head.id, Surface::Stamps, limit, state.now()).await
+    limiter.admit(head.id, Surface::Stamps, limit, now).await
 }

@@ -42,7 +42,7 @@ use crate::api::problems;
 use crate::auth::{self, Caller};
 use crate::error::{Error, Result};
 use crate::icon;
-use crate::state::State;
+use crate::state::{Config, State};
 use crate::values::Detail;
 
 /// Methods of a read-only path.
@@ -164,7 +164,7 @@ where
     F: FnOnce(Caller) -> W,
     W: Future<Output = Result<Response>>,
 {
-    with_timeout(state, async {
+    with_timeout(&state.config, async {
         let (caller, budget) = auth::caller(state, headers).await?;
         let mut response = work(caller).await.unwrap_or_else(IntoResponse::into_response);
         budget.write(response.headers_mut());
@@ -173,13 +173,13 @@ where
     .await
 }
 
-async fn with_timeout(state: &State, work: impl Future<Output = Result<Response>>) -> Response {
+async fn with_timeout(config: &Config, work: impl Future<Output = Result<Response>>) -> Response {
     let mut work = pin!(work);
     // Nearly every response is ready immediately: no need to measure time or create a timer.
     let begun = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
     let ended = match begun {
         Poll::Ready(answer) => Ok(answer),
-        Poll::Pending => tokio::time::timeout(state.config.request_timeout, work).await,
+        Poll::Pending => tokio::time::timeout(config.request_timeout, work).await,
     };
     match ended {
         Ok(answer) => answer.unwrap_or_else(IntoResponse::into_response),

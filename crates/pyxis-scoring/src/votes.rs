@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_store::scorers::ScorerRow;
-use pyxis_store::{addresses, score_history, scores};
+use pyxis_store::{Store, addresses, score_history, scores};
 
 use crate::batch_scores::{self, Purpose};
 use crate::dated_record::{DatedRecord, DatedScore};
@@ -77,7 +77,7 @@ pub async fn scores(
     voters.dedup();
     let mut found = match moment {
         None => current(state, &scorer, &voters).await?,
-        Some(moment) => recorded(state, &scorer, &voters, moment).await?,
+        Some(moment) => recorded(&state.store, &scorer, &voters, moment).await?,
     };
     found.unknown.sort_unstable_by_key(|(address, _)| *address);
     Ok(Some(found))
@@ -93,13 +93,13 @@ async fn current(state: &State, scorer: &ScorerRow, voters: &[EvmAddress]) -> Re
 }
 
 async fn recorded(
-    state: &State,
+    store: &Store,
     scorer: &ScorerRow,
     voters: &[EvmAddress],
     moment: UnixMillis,
 ) -> Result<VoteScores> {
-    let (store, workspace) = (&state.store, scorer.workspace_id);
-    record(state, scorer, voters, moment).await?;
+    let (store, workspace) = (store, scorer.workspace_id);
+    record(store, scorer, voters, moment).await?;
     let terms = ScheduledTerms::by(store, workspace, scorer.id, moment).await?;
     let mut found = VoteScores::default();
     for (address, stored) in
@@ -124,8 +124,8 @@ async fn recorded(
 }
 
 /// Makes stored scores history that were computed by a moment, before the scorer was opened to votes. So they last.
-async fn record(state: &State, scorer: &ScorerRow, voters: &[EvmAddress], moment: UnixMillis) -> Result<()> {
-    let (store, workspace) = (&state.store, scorer.workspace_id);
+async fn record(store: &Store, scorer: &ScorerRow, voters: &[EvmAddress], moment: UnixMillis) -> Result<()> {
+    let (store, workspace) = (store, scorer.workspace_id);
     let stored = scores::of_many(store, workspace, scorer.id, voters).await?;
     let unrecorded =
         stored.iter().filter(|found| !found.stored.in_history && found.stored.computed_at <= moment);

@@ -45,7 +45,7 @@ pub(crate) async fn show(
     let id: ScorerId = id.parse().map_err(|_| Error::NotFound)?;
     let at = query.end_of_day(scoring.now());
     let scorer = scorers::get(&scoring.store, who.person.workspace(), id, scoring.now()).await?;
-    let population = Population::load(&scoring, &who.person.actor(), id, at).await?;
+    let population = Population::load(&scoring.store, scoring.now(), &who.person.actor(), id, at).await?;
     let found = population::summary(&population).await?;
     let chosen = at.map(|_| query.at.trim().to_owned());
     let days = found.days.iter().rev().take(LISTED).map(rate).collect();
@@ -96,8 +96,9 @@ pub(crate) async fn export(
     let id: ScorerId = id.parse().map_err(|_| Error::NotFound)?;
     let format = TableFormat::from_name(&query.format).unwrap_or(TableFormat::Csv);
     let actor = who.person.actor();
-    let population = Population::load(&scoring, &actor, id, query.end_of_day(scoring.now())).await?;
-    let pieces = population::export(&scoring, &actor, population, format).await?;
+    let population =
+        Population::load(&scoring.store, scoring.now(), &actor, id, query.end_of_day(scoring.now())).await?;
+    let pieces = population::export(&scoring.audited, &actor, population, format).await?;
     let name = format!("pyxis-scorer-{id}.{}", format.as_str());
     Ok(file::download(format.content_type(), &name, Body::from_stream(pieces)))
 }

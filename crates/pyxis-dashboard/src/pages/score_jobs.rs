@@ -225,7 +225,7 @@ pub(crate) async fn remove(
     SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = job_id(&id)?;
-    match score_jobs::remove(&scoring, &who.person.actor(), id).await {
+    match score_jobs::remove(&scoring.store, &scoring.audited, &who.person.actor(), id).await {
         Ok(()) => Ok(Notice::JobRemoved.redirect(&state, "/app/score-jobs")),
         Err(Service::Conflict(_)) => Ok(Notice::JobRuns.redirect(&state, &path(id))),
         Err(error) => Err(error.into()),
@@ -239,7 +239,8 @@ pub(crate) async fn export(
     let id = job_id(&id)?;
     let format = TableFormat::from_name(&query.format).unwrap_or(TableFormat::Csv);
     let rows = if query.rows == "failed" { Rows::Failed } else { Rows::All };
-    let pieces = score_jobs::download(&scoring, &who.person.actor(), id, rows, format).await?;
+    let pieces =
+        score_jobs::download(&scoring.store, &scoring.audited, &who.person.actor(), id, rows, format).await?;
     let name = format!("pyxis-score-job-{id}.{}", format.as_str());
     Ok(file::download(format.content_type(), &name, Body::from_stream(pieces)))
 }

@@ -194,7 +194,7 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<AllowListListResponse>> {
-    let lists = allow_lists::list(&state, &actor).await?;
+    let lists = allow_lists::list(&state.store, &actor).await?;
     Ok(Json(lists.into_iter().map(AllowListResponse::from).collect()))
 }
 
@@ -248,7 +248,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(text): Path<String>,
 ) -> Result<Json<AllowListResponse>> {
-    Ok(Json(allow_lists::get(&state, &actor, &list_name(&text)?).await?.into()))
+    Ok(Json(allow_lists::get(&state.store, &actor, &list_name(&text)?).await?.into()))
 }
 
 /// Delete an allow list and withdraw its Stamps.
@@ -300,7 +300,7 @@ pub(super) async fn addresses(
     let limit = PAGE.require(page.limit)?;
     let after = page.after.map(|text| address::read(&text)).transpose();
     let after = after.map_err(|error| Error::field("after", error.to_string()))?;
-    let rows = allow_lists::addresses(&state, &actor, &list_name(&text)?, after, limit).await?;
+    let rows = allow_lists::addresses(&state.store, &actor, &list_name(&text)?, after, limit).await?;
     let next_after = rows.last().filter(|_| rows.len() >= limit as usize).map(|row| row.address);
     let listed = |row: ListedAddressRow| {
         let nullifiers = row.nullifiers.map(RawValue::from_string).transpose().map_err(Error::internal)?;

@@ -107,7 +107,7 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<OnchainStampListResponse>> {
-    let stamps = onchain_stamps::list(&state, &actor).await?;
+    let stamps = onchain_stamps::list(&state.store, &actor).await?;
     Ok(Json(stamps.into_iter().map(OnchainStampResponse::from).collect()))
 }
 
@@ -171,7 +171,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(text): Path<String>,
 ) -> Result<Json<OnchainStampResponse>> {
-    Ok(Json(onchain_stamps::get(&state, &actor, &name(&text, "on-chain Stamp")?).await?.into()))
+    Ok(Json(onchain_stamps::get(&state.store, &actor, &name(&text, "on-chain Stamp")?).await?.into()))
 }
 
 /// Remove an on-chain Stamp and withdraw what was issued.

@@ -159,7 +159,7 @@ pub(super) async fn list(
     let after = asked.after.as_deref().map(address::read).transpose();
     let after: Option<EvmAddress> =
         after.map_err(|_| Error::field("after", "0x and 40 hex digits, in lower case or with checksum"))?;
-    let population = Population::load(&state, &actor, scorer_id(&scorer)?, at).await?;
+    let population = Population::load(&state.store, state.now(), &actor, scorer_id(&scorer)?, at).await?;
     let limit = SIZE.require(asked.limit)?;
     let page = population.page(after, limit).await?;
     Ok(Json(PagedList::new(page.into_iter().map(population_score).collect(), limit)))
@@ -188,7 +188,7 @@ pub(super) async fn summary(
     Query(asked): Query<MomentParams>,
 ) -> Result<Json<PopulationSummary>> {
     let at = parse_time(asked.at.as_deref())?;
-    let population = Population::load(&state, &actor, scorer_id(&scorer)?, at).await?;
+    let population = Population::load(&state.store, state.now(), &actor, scorer_id(&scorer)?, at).await?;
     let found = population::summary(&population).await?;
     let share = |share: population::StampShare| PopulationStampShare {
         name: share.name,
@@ -239,8 +239,8 @@ pub(super) async fn export(
     let format = table_format(asked.format.as_deref())?;
     let at = parse_time(asked.at.as_deref())?;
     let scorer = scorer_id(&scorer)?;
-    let population = Population::load(&state, &actor, scorer, at).await?;
-    let pieces = population::export(&state, &actor, population, format).await?;
+    let population = Population::load(&state.store, state.now(), &actor, scorer, at).await?;
+    let pieces = population::export(&state.audited, &actor, population, format).await?;
     let name = format!("pyxis-scorer-{scorer}.{}", format.as_str());
     Ok(streamed::file(format.content_type(), &name, pieces))
 }

@@ -301,7 +301,7 @@ pub(super) async fn remove(
     Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    score_jobs::remove(&state, &actor, job_id(&id)?).await?;
+    score_jobs::remove(&state.store, &state.audited, &actor, job_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -338,7 +338,7 @@ pub(super) async fn result(
         Some(other) => return Err(Error::field("rows", format!("must be all or failed, not {other}")).into()),
     };
     let id = job_id(&id)?;
-    let pieces = score_jobs::download(&state, &actor, id, rows, format).await?;
+    let pieces = score_jobs::download(&state.store, &state.audited, &actor, id, rows, format).await?;
     Ok(streamed::file(format.content_type(), &format!("pyxis-score-job-{id}.{}", format.as_str()), pieces))
 }
 

@@ -83,7 +83,7 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
 ) -> Result<Json<ScoreKeyListResponse>> {
-    let keys = score_keys::list(&state).await?;
+    let keys = score_keys::list(&state.signer, state.now()).await?;
     // Read after the first keys were created, which sign from that moment.
     let now = state.now();
     Ok(Json(keys.iter().map(|key| score_key_response(key, now)).collect::<Vec<_>>().into()))

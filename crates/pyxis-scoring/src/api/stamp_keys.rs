@@ -68,7 +68,7 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<StampKeyListResponse>> {
-    let keys = stamp_keys::list(&state, actor.workspace).await?;
+    let keys = stamp_keys::list(&state.store, actor.workspace).await?;
     Ok(Json(keys.into_iter().map(StampKeyResponse::from).collect::<Vec<_>>().into()))
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::Clock;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
 use pyxis_models::bundle::Scores;
 use pyxis_models::scope::Model;
-use pyxis_store::{activity, addresses, scores};
+use pyxis_store::{Store, activity, addresses, scores};
 
 use super::membership::Membership;
 use super::rows::{RowOutcome, RowScore};
@@ -128,18 +129,18 @@ async fn model_scores(
     wanted: &[EvmAddress],
 ) -> Result<Each<BTreeMap<String, f64>>> {
     match state.activity() {
-        Some(source) => looked_up(state, context, source, wanted).await,
-        None => imported(state, context, wanted).await,
+        Some(source) => looked_up(&*state.clock, context, source, wanted).await,
+        None => imported(&state.store, context, wanted).await,
     }
 }
 
 /// The same from imported activity, on all cores.
 async fn imported(
-    state: &State,
+    store: &Store,
     context: &Context,
     wanted: &[EvmAddress],
 ) -> Result<Each<BTreeMap<String, f64>>> {
-    let rows = activity::wallets(&state.store, wanted).await?;
+    let rows = activity::wallets(store, wanted).await?;
     let models = Arc::clone(&context.models);
     let scored = tokio::task::spawn_blocking(move || {
         parallel(&rows, |row| {
@@ -157,13 +158,13 @@ async fn imported(
 
 /// The same with activity from an indexer.
 async fn looked_up(
-    state: &State,
+    clock: &dyn Clock,
     context: &Context,
     source: &dyn ActivitySource,
     wanted: &[EvmAddress],
 ) -> Result<Each<BTreeMap<String, f64>>> {
     let look =
-        |address: EvmAddress| async move { (address, source.fetch_features(address, state.now()).await) };
+        |address: EvmAddress| async move { (address, source.fetch_features(address, clock.now()).await) };
     let mut looking = stream::iter(wanted.iter().copied()).map(look).buffer_unordered(LOOKED_UP_AT_ONCE);
     let mut all = HashMap::with_capacity(wanted.len());
     while let Some((address, found)) = looking.next().await {

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::CHUNK;
 use super::rows::{BadAddress, InputRow};
 use crate::address;
-use crate::state::State;
+use crate::state::{JobConfig, State};
 
 /// Chunks stored in one transaction.
 const STORED_TOGETHER: usize = 16;
@@ -51,10 +51,9 @@ pub enum UploadError {
 
 /// Copies an upload to a file without a name, which ends with its handle.
 pub(crate) async fn spool<E: Into<BoxError>>(
-    state: &State,
+    config: &JobConfig,
     body: impl Stream<Item = Result<Bytes, E>>,
 ) -> Result<File, UploadError> {
-    let config = &state.config.jobs;
     let file = match &config.spool {
         Some(directory) => tempfile::tempfile_in(directory),
         None => tempfile::tempfile(),

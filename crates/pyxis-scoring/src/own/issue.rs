@@ -8,10 +8,11 @@ use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_evm::AbiWord;
+use pyxis_store::cipher::Keyring;
 use pyxis_store::issued_stamps::{self, IssuedStampRow};
 use pyxis_store::listed_addresses::{self, ListedAddressRow};
 use pyxis_store::own_stamps::{self, OwnStampRow};
-use pyxis_store::{Tx, revocations, stamp_keys, stamps};
+use pyxis_store::{Store, Tx, revocations, stamp_keys, stamps};
 
 use super::conditions::{Holding, Item};
 use super::evaluate::{ConditionResult, ConditionSubject, evaluate};
@@ -20,6 +21,7 @@ use super::{OnChainRule, StampRule, amount, keys, nullifier_of};
 use crate::credential::{self, MAX_NULLIFIERS, Statement, VerifiedCredential};
 use crate::engine::{self, IngestOutcome};
 use crate::error::{Error, Result};
+use crate::scoring_db::ScoringDb;
 use crate::state::State;
 
 /// Maximum number of Stamps in one request.
@@ -68,7 +70,7 @@ pub(crate) async fn issue(
         Err(detail) => return Ok(rejected_outcome("invalid_items", detail)),
     };
     let now = state.now();
-    if let Some(done) = issued_before(state, workspace, address, &row, &items, now).await? {
+    if let Some(done) = issued_before(&state.store, workspace, address, &row, &items, now).await? {
         return Ok(done);
     }
     let holding = match find_out(state, workspace, address, &row, &rule, items.clone(), now).await? {
@@ -78,11 +80,11 @@ pub(crate) async fn issue(
     if matches!(rule, StampRule::OnChain(_)) {
         withdraw_of_other_account(state, workspace, &row.provider, address, &holding).await?;
     }
-    let credential = match sign(state, workspace, address, &row, holding, now).await? {
+    let credential = match sign(&state.store, &state.keyring, workspace, address, &row, holding, now).await? {
         Ok(credential) => credential,
         Err(outcome) => return Ok(outcome),
     };
-    store(state, workspace, &row, &credential, &items, now).await
+    store(&state.books, workspace, &row, &credential, &items, now).await
 }
 
 fn rejected_outcome(code: &'static str, detail: impl Into<String>) -> IssueOutcome {
@@ -114,21 +116,21 @@ fn read_items(rule: &StampRule, texts: &[String]) -> Result<Vec<AbiWord>, String
 
 /// The outcome of an earlier request that still stands. In the second half of its time a Stamp is renewed.
 async fn issued_before(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     address: EvmAddress,
     row: &OwnStampRow,
     items: &[AbiWord],
     now: UnixMillis,
 ) -> Result<Option<IssueOutcome>> {
-    let issued = issued_stamps::find(&state.store, workspace, &row.provider, address).await?;
+    let issued = issued_stamps::find(store, workspace, &row.provider, address).await?;
     let Some(issued) = issued.filter(|issued| issued.expires_at > now) else { return Ok(None) };
-    if revocations::find(&state.store, workspace, &issued.digest).await?.is_some() {
+    if revocations::find(store, workspace, &issued.digest).await?.is_some() {
         let until = issued.expires_at.to_rfc3339();
         let detail = format!("this Stamp was revoked for the address; it can be issued again from {until}");
         return Ok(Some(Refused { code: "revoked", detail }));
     }
-    let stored = stamps::find(&state.store, workspace, address, &row.provider).await?;
+    let stored = stamps::find(store, workspace, address, &row.provider).await?;
     let Some(stamp) = stored.filter(|stamp| stamp.digest == issued.digest) else { return Ok(None) };
     let half = (stamp.expires_at.0 - stamp.issued_at.0) / 2;
     let is_young = now.0 < stamp.issued_at.0 + half;
@@ -183,16 +185,17 @@ fn not_listed() -> IssueOutcome {
 
 /// Signs the credential with the workspace's key.
 async fn sign(
-    state: &State,
+    store: &Store,
+    keyring: &Keyring,
     workspace: WorkspaceId,
     address: EvmAddress,
     row: &OwnStampRow,
     holding: Holding,
     now: UnixMillis,
 ) -> Result<Result<VerifiedCredential, IssueOutcome>> {
-    let newest = stamp_keys::list(&state.store, workspace).await?.into_iter().next();
+    let newest = stamp_keys::list(store, workspace).await?.into_iter().next();
     let key = newest.ok_or_else(|| Error::Internal("own Stamps without a stamp key".into()))?;
-    let signer = keys::signer(&state.keyring, workspace, &key)?;
+    let signer = keys::signer(keyring, workspace, &key)?;
     let Holding { nullifiers, expires_at: ends } = holding;
     let until = now.plus(super::days(row.valid_days));
     let expires_at = ends.map_or(until, |ends| ends.min(until));
@@ -209,7 +212,7 @@ async fn sign(
 
 /// Stores the Stamp with what is needed to check it again, if the rule is still the same.
 async fn store(
-    state: &State,
+    books: &ScoringDb,
     workspace: WorkspaceId,
     row: &OwnStampRow,
     credential: &VerifiedCredential,
@@ -226,12 +229,11 @@ async fn store(
         check_at: now.plus(INTERVAL),
     };
     engine::retry_on_conflict(|| async {
-        let mut tx = state.books.begin().await?;
+        let mut tx = books.begin().await?;
         if let Some(fault) = hold_rule(&mut tx, workspace, row, credential).await? {
             return Ok(Some(fault));
         }
-        let Some(outcome) = engine::ingest_one(&state.books, &mut tx, workspace, credential, now).await?
-        else {
+        let Some(outcome) = engine::ingest_one(books, &mut tx, workspace, credential, now).await? else {
             return Ok(None);
         };
         match outcome {

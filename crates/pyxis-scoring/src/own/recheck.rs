@@ -14,7 +14,7 @@ use pyxis_core::metric;
 use pyxis_core::stamp::StampName;
 use pyxis_store::issued_stamps::{self, IssuedStampRow};
 use pyxis_store::revocations::RevocationRow;
-use pyxis_store::{listed_addresses, own_stamps, stamps};
+use pyxis_store::{Store, listed_addresses, own_stamps, stamps};
 use tokio::sync::watch;
 
 use super::conditions::Holding;
@@ -22,6 +22,8 @@ use super::evaluate::{ConditionResult, ConditionSubject, evaluate};
 use super::{OnChainRule, StampRule, amount, nullifier_of};
 use crate::engine;
 use crate::error::{Error, Result};
+use crate::networks::EvmNetworks;
+use crate::scoring_db::ScoringDb;
 use crate::state::State;
 
 /// Time between two checks of a Stamp. With the pause of the loop, what no longer holds is withdrawn within the hour.
@@ -87,7 +89,7 @@ pub async fn recheck(state: &State, scope: CheckScope<'_>) -> Result<RecheckCoun
 
 async fn recheck_batch(state: &State, scope: CheckScope<'_>) -> Result<(RecheckCount, bool)> {
     let now = state.now();
-    let (claimed, more) = claim(state, scope, now).await?;
+    let (claimed, more) = claim(&state.store, scope, now).await?;
     let mut done = RecheckCount::default();
     let mut groups: BTreeMap<(String, StampName), Vec<IssuedStampRow>> = BTreeMap::new();
     for row in claimed {
@@ -116,10 +118,10 @@ async fn check_group(
     for row in &expired {
         issued_stamps::remove(&state.store, row).await?;
     }
-    for (row, outcome) in rows.iter().zip(outcomes(state, &rows, now).await?) {
+    for (row, outcome) in rows.iter().zip(outcomes(&state.store, &state.networks, &rows, now).await?) {
         let pause = match outcome {
             CheckOutcome::Withdraw(reason) => {
-                withdraw(state, row, reason).await?;
+                withdraw(&state.books, state.now(), row, reason).await?;
                 done.withdrawn += 1;
                 continue;
             }
@@ -138,18 +140,18 @@ async fn check_group(
 }
 
 /// The due Stamps that this call claimed, and true if more may be due.
-async fn claim(state: &State, scope: CheckScope<'_>, now: UnixMillis) -> Result<(Vec<IssuedStampRow>, bool)> {
+async fn claim(store: &Store, scope: CheckScope<'_>, now: UnixMillis) -> Result<(Vec<IssuedStampRow>, bool)> {
     let of = match scope {
         CheckScope::All => None,
         CheckScope::Named(workspace, provider) => Some((workspace, provider)),
     };
-    let due = issued_stamps::due(&state.store, of, now, BATCH).await?;
+    let due = issued_stamps::due(store, of, now, BATCH).await?;
     let more = due.len() >= BATCH as usize;
     if due.is_empty() {
         return Ok((due, more));
     }
     engine::retry_on_conflict(|| async {
-        let mut tx = state.store.begin().await?;
+        let mut tx = store.begin().await?;
         let (until, mut claimed) = (now.plus(CLAIM), Vec::with_capacity(due.len()));
         for row in &due {
             if issued_stamps::move_check(&mut tx, row, until).await? {
@@ -172,11 +174,16 @@ enum CheckOutcome {
 }
 
 /// The outcomes for Stamps of one name in one workspace, in order.
-async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Result<Vec<CheckOutcome>> {
+async fn outcomes(
+    store: &Store,
+    networks: &EvmNetworks,
+    rows: &[IssuedStampRow],
+    now: UnixMillis,
+) -> Result<Vec<CheckOutcome>> {
     let Some(IssuedStampRow { workspace_id: workspace, provider, .. }) = rows.first() else {
         return Ok(Vec::new());
     };
-    let Some(rule) = own_stamps::find(&state.store, *workspace, provider).await? else {
+    let Some(rule) = own_stamps::find(store, *workspace, provider).await? else {
         let gone = || CheckOutcome::Withdraw("this Stamp is no longer issued".to_owned());
         return Ok(rows.iter().map(|_| gone()).collect());
     };
@@ -184,7 +191,7 @@ async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Re
         StampRule::OnChain(rule) => rule,
         StampRule::AllowList => {
             let addresses: Vec<_> = rows.iter().map(|row| row.address).collect();
-            let listed = listed_addresses::among(&state.store, *workspace, provider, &addresses).await?;
+            let listed = listed_addresses::among(store, *workspace, provider, &addresses).await?;
             let standing = |row: &IssuedStampRow| {
                 if listed.contains(&row.address) {
                     CheckOutcome::Holds
@@ -196,7 +203,7 @@ async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Re
         }
     };
     let unknown = || rows.iter().map(|_| CheckOutcome::Unknown).collect();
-    let Some(network) = state.networks.find_by_name(&network) else {
+    let Some(network) = networks.find_by_name(&network) else {
         tracing::warn!(network, %provider, "no node of this network; its Stamps are not checked");
         return Ok(unknown());
     };
@@ -212,7 +219,7 @@ async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Re
             let mut standing = Vec::with_capacity(rows.len());
             for (row, verdict) in rows.iter().zip(verdicts) {
                 standing.push(match verdict {
-                    Ok(ConditionResult::Holds(holding)) => check_account(state, row, &holding).await?,
+                    Ok(ConditionResult::Holds(holding)) => check_account(store, row, &holding).await?,
                     Ok(ConditionResult::Fails(reason)) => CheckOutcome::Withdraw(reason),
                     Err(cause) => {
                         tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
@@ -240,20 +247,20 @@ pub(super) async fn withdraw_of_other_account(
 ) -> Result<()> {
     let issued = issued_stamps::find(&state.store, workspace, provider, address).await?;
     if let Some(row) = issued
-        && let CheckOutcome::Withdraw(reason) = check_account(state, &row, holding).await?
+        && let CheckOutcome::Withdraw(reason) = check_account(&state.store, &row, holding).await?
     {
-        withdraw(state, &row, reason).await?;
+        withdraw(&state.books, state.now(), &row, reason).await?;
     }
     Ok(())
 }
 
 /// The outcome for a Stamp whose condition holds: it must hold for the account that the Stamp was issued for.
-async fn check_account(state: &State, row: &IssuedStampRow, holding: &Holding) -> Result<CheckOutcome> {
+async fn check_account(store: &Store, row: &IssuedStampRow, holding: &Holding) -> Result<CheckOutcome> {
     // An address stays the account of itself.
     if holding.nullifiers == [nullifier_of(row.address)] {
         return Ok(CheckOutcome::Holds);
     }
-    let stored = stamps::find(&state.store, row.workspace_id, row.address, &row.provider).await?;
+    let stored = stamps::find(store, row.workspace_id, row.address, &row.provider).await?;
     let Some(stamp) = stored.filter(|stamp| stamp.digest == row.digest) else {
         return Ok(CheckOutcome::Holds);
     };
@@ -265,16 +272,16 @@ async fn check_account(state: &State, row: &IssuedStampRow, holding: &Holding) -
 }
 
 /// Revokes an issued Stamp, unless it was issued again meanwhile.
-async fn withdraw(state: &State, row: &IssuedStampRow, reason: String) -> Result<()> {
+async fn withdraw(books: &ScoringDb, now: UnixMillis, row: &IssuedStampRow, reason: String) -> Result<()> {
     let revocation = RevocationRow {
         digest: row.digest,
-        revoked_at: state.now(),
+        revoked_at: now,
         revoked_by: "Pyxis".to_owned(),
         reason: Some(reason),
     };
     let withdrawn = engine::retry_on_conflict(|| async {
-        let mut tx = state.books.begin().await?;
-        let done = engine::revoke_in(&state.books, &mut tx, row.workspace_id, &revocation).await?;
+        let mut tx = books.begin().await?;
+        let done = engine::revoke_in(books, &mut tx, row.workspace_id, &revocation).await?;
         if done.is_none() {
             return Ok(None);
         }

@@ -12,6 +12,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::{StampEntry, stored_to_json};
+use pyxis_core::secret::SecretBytes;
 use pyxis_store::scorers::ScorerRow;
 use pyxis_store::stamps::Cursor;
 use pyxis_store::{erasures, score_history, scorers};
@@ -28,6 +29,7 @@ use crate::auth::Caller;
 use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::page_token;
+use crate::scoring_db::ScoringDb;
 use crate::state::State;
 use crate::values::{AddressPath, Amount, MicroTime};
 
@@ -128,22 +130,28 @@ pub(crate) async fn get_changes(
         if !caller.can_read {
             return Err(Error::Forbidden);
         }
-        let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
+        let scorer = known_scorer(&state.store, state.now(), caller.workspace, scorer?).await?;
         let address = segments.address()?;
         let before = match query.find("token") {
             None => UnixMillis(i64::MAX),
-            Some(token) => position(&state, &caller, address, token)?,
+            Some(token) => position(&state.token_key, &caller, address, token)?,
         };
         let (next, items) = page(&state, (&caller).into(), &scorer, address, before, limit as usize).await?;
         let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address };
-        let page = ScoreChanges { next, items, kept: kept_contributions(&state, place).await? };
+        let page =
+            ScoreChanges { next, items, kept: kept_contributions(&state.books, state.now(), place).await? };
         serde_json::to_vec(&page).map(json).map_err(|error| Error::Internal(error.into()))
     })
     .await
 }
 
-fn position(state: &State, caller: &Caller, address: EvmAddress, token: &str) -> Result<UnixMillis> {
-    match page_token::read(&state.token_key, caller.workspace, address, token) {
+fn position(
+    token_key: &SecretBytes,
+    caller: &Caller,
+    address: EvmAddress,
+    token: &str,
+) -> Result<UnixMillis> {
+    match page_token::read(token_key, caller.workspace, address, token) {
         Some(Cursor::Older(at)) => Ok(UnixMillis(at)),
         _ => Err(Error::InvalidToken),
     }
@@ -223,8 +231,12 @@ async fn page(
 }
 
 /// The Stamps of an address that count with an earlier weight.
-async fn kept_contributions(state: &State, place: ScoreKey) -> Result<BTreeMap<String, KeptContribution>> {
-    let (terms, settled) = engine::preview(&state.books, place, state.now()).await?;
+async fn kept_contributions(
+    books: &ScoringDb,
+    now: UnixMillis,
+    place: ScoreKey,
+) -> Result<BTreeMap<String, KeptContribution>> {
+    let (terms, settled) = engine::preview(books, place, now).await?;
     let entry = |entry: &StampEntry| {
         let weight = terms.weights.get(&entry.provider).copied().unwrap_or_default();
         let until = entry.expires_at.to_iso_micros();

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
-use crate::state::State;
+use crate::scoring_db::ScoringDb;
 use crate::values::Amount;
 
 /// The record plus `explain`.
@@ -52,10 +52,15 @@ struct ExplainedStamp {
 }
 
 /// Adds to `body`, the score at `now`, each Stamp's contribution and its reason.
-pub(super) async fn explained(state: &State, place: ScoreKey, body: &str, now: UnixMillis) -> Result<String> {
+pub(super) async fn explained(
+    books: &ScoringDb,
+    place: ScoreKey,
+    body: &str,
+    now: UnixMillis,
+) -> Result<String> {
     let record = serde_json::from_str(body).map_err(|error| Error::Internal(error.into()))?;
-    let (terms, settled) = engine::preview(&state.books, place, now).await?;
-    let scorer = scorers::find(&state.store, place.workspace, place.scorer).await?;
+    let (terms, settled) = engine::preview(books, place, now).await?;
+    let scorer = scorers::find(&**books, place.workspace, place.scorer).await?;
     let next = scorer.and_then(|scorer| scorer.next_change_at).unwrap_or(UnixMillis(i64::MAX));
     let until = settled.valid_until.min(next);
     let stamps = settled.stamps.iter().map(|entry| {

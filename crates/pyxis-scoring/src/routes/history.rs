@@ -51,7 +51,7 @@ pub(crate) async fn get_history(
         if !caller.can_read_history {
             return Err(Error::Forbidden);
         }
-        let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
+        let scorer = known_scorer(&state.store, state.now(), caller.workspace, scorer?).await?;
         let address = segments.address()?;
         let found =
             score_history::latest_before(&state.store, caller.workspace, scorer.id, address, before).await?;

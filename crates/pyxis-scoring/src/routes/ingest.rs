@@ -9,7 +9,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
 use pyxis_http::body::BodyError;
-use pyxis_store::issuers;
+use pyxis_store::{Store, issuers};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{Map, RawValue, Value};
@@ -119,7 +119,7 @@ pub(crate) async fn add_stamps(
         }
         let address = segments.address()?;
         let now = state.now();
-        let checked = check(&state, caller.workspace, address, texts, now).await?;
+        let checked = check(&state.store, caller.workspace, address, texts, now).await?;
         let believed: Vec<&VerifiedCredential> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
         let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
         let is_stored = |one: &&Option<IngestOutcome>| {
@@ -136,13 +136,13 @@ pub(crate) async fn add_stamps(
 
 /// Checks signatures on a blocking thread.
 async fn check(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     address: EvmAddress,
     texts: Vec<Box<RawValue>>,
     now: UnixMillis,
 ) -> Result<Vec<Result<VerifiedCredential, Rejection>>> {
-    let trusted = issuers::list(&state.store, workspace).await?;
+    let trusted = issuers::list(store, workspace).await?;
     let work = move || {
         let listed = |did: &str| trusted.iter().any(|issuer| issuer.did == did);
         texts

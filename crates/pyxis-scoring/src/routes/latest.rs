@@ -7,14 +7,14 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
 use pyxis_http::openapi::Time;
 use pyxis_store::scores::{self, ScorerHead, Stored};
-use pyxis_store::{addresses, scorers};
+use pyxis_store::{Store, addresses, scorers};
 use utoipa::ToSchema;
 
 use super::explain::ScoreExplanation;
 use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::score_metrics::METRICS;
-use crate::state::State;
+use crate::scoring_db::ScoringDb;
 use crate::terms_in_force;
 use crate::values::{Address, Amount, AnyObject, MicroTime};
 
@@ -83,7 +83,7 @@ pub(super) struct Scores {
 
 /// The record of a stored score, which the first response makes history. A damaged one is recomputed.
 pub(super) async fn stored_record(
-    state: &State,
+    books: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     stored: Stored,
@@ -91,51 +91,52 @@ pub(super) async fn stored_record(
 ) -> Result<String> {
     let ScoreKey { workspace, scorer, address } = place;
     let Ok(record) = stored_to_json(address, stored.body) else {
-        return computed(state, place, terms, now).await;
+        return computed(books, place, terms, now).await;
     };
     if stored.in_history
-        || scores::mark_in_history(&state.store, workspace, scorer, address, stored.computed_at).await?
+        || scores::mark_in_history(&**books, workspace, scorer, address, stored.computed_at).await?
     {
         METRICS.stored.increment(1);
         return Ok(record);
     }
     // Another request was first, or another score replaced it and is now the answer.
-    let stored = scores::fresh(&state.store, workspace, scorer, address, now).await?;
+    let stored = scores::fresh(&**books, workspace, scorer, address, now).await?;
     let record = stored.filter(|stored| stored.in_history).map(|stored| stored_to_json(address, stored.body));
     match record {
         Some(Ok(record)) => {
             METRICS.stored.increment(1);
             Ok(record)
         }
-        Some(Err(_)) | None => computed(state, place, terms, now).await,
+        Some(Err(_)) | None => computed(books, place, terms, now).await,
     }
 }
 
 /// Computes the score and returns it. For an address that never had a Stamp, nothing is stored.
 pub(super) async fn computed(
-    state: &State,
+    books: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     now: UnixMillis,
 ) -> Result<String> {
     METRICS.computed.increment(1);
-    let known = addresses::is_known(&state.store, place.workspace, place.address).await?;
-    let computed = if known { engine::score(&state.books, place, now, true).await? } else { None };
+    let known = addresses::is_known(&**books, place.workspace, place.address).await?;
+    let computed = if known { engine::score(books, place, now, true).await? } else { None };
     Ok(computed.unwrap_or_else(|| engine::score_without_stamps(place.address, terms.threshold, now)))
 }
 
 /// The scorer, if the workspace has it.
 pub(super) async fn known_scorer(
-    state: &State,
+    store: &Store,
+    now: UnixMillis,
     workspace: WorkspaceId,
     scorer: ScorerId,
 ) -> Result<scorers::ScorerRow> {
-    terms_in_force::find(&state.store, workspace, scorer, state.now()).await?.ok_or(Error::NoScorer)
+    terms_in_force::find(store, workspace, scorer, now).await?.ok_or(Error::NoScorer)
 }
 
 /// The terms that a request looked up, or those in force if a scheduled change is due.
 pub(super) async fn in_force(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     scorer: ScorerId,
     found: Option<ScorerHead>,
@@ -145,22 +146,22 @@ pub(super) async fn in_force(
     if !found.is_due(now) {
         return Ok(found);
     }
-    let row = terms_in_force::find(&state.store, workspace, scorer, now).await?.ok_or(Error::NoScorer)?;
+    let row = terms_in_force::find(store, workspace, scorer, now).await?.ok_or(Error::NoScorer)?;
     Ok((&row).into())
 }
 
 /// The body of the latest score, computed if necessary, and marked as answered.
 pub(super) async fn current(
-    state: &State,
+    books: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     now: UnixMillis,
 ) -> Result<String> {
-    let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
+    let stored = scores::of_many(&**books, place.workspace, place.scorer, &[place.address]).await?.pop();
     match stored.map(|found| found.stored) {
         Some(stored) if stored.is_fresh(terms.revision, now) => {
-            stored_record(state, place, terms, stored, now).await
+            stored_record(books, place, terms, stored, now).await
         }
-        _ => computed(state, place, terms, now).await,
+        _ => computed(books, place, terms, now).await,
     }
 }

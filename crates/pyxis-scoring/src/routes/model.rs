@@ -160,7 +160,7 @@ where
     F: FnOnce(Lookup) -> W,
     W: Future<Output = Result<Response>>,
 {
-    with_timeout(state, async {
+    with_timeout(&state.config, async {
         let hash = auth::key_hash(headers)?;
         let found = models::look_up(&state.store, &hash, wallet).await?.ok_or(Error::InvalidKey)?;
         let limit = limit_of_models(found.models_tier, found.models_limit);

@@ -51,7 +51,8 @@ impl FastPathScore {
 
     /// The same response as the router's.
     pub async fn answer(self, state: &State, headers: &HeaderMap) -> Response {
-        let mut response = with_timeout(state, plain(state, headers, self.scorer, self.address)).await;
+        let mut response =
+            with_timeout(&state.config, plain(state, headers, self.scorer, self.address)).await;
         // A cache may pass this response to a page of another origin.
         cors::allow_any_origin(response.headers_mut());
         response
@@ -122,7 +123,7 @@ pub(crate) async fn get_score(
         }
     };
     let Some(query) = query else {
-        return with_timeout(&state, plain(&state, &headers, scorer, address)).await;
+        return with_timeout(&state.config, plain(&state, &headers, scorer, address)).await;
     };
     let pairs = QueryPairs::read(Some(&query));
     if SignedQuery::is_in(&pairs) {
@@ -143,7 +144,7 @@ async fn plain(
 ) -> Result<Response> {
     let hash = auth::key_hash(headers)?;
     let found = scores::look_up(&state.store, &hash, scorer, address).await?.ok_or(Error::InvalidKey)?;
-    let budget = auth::admit(state, &found.key).await?;
+    let budget = auth::admit(&state.limiter, state.now(), &found.key).await?;
     let mut response =
         latest(state, found, scorer, address).await.unwrap_or_else(IntoResponse::into_response);
     budget.write(response.headers_mut());
@@ -155,13 +156,13 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
         return Err(Error::Forbidden);
     }
     let now = state.now();
-    let terms = in_force(state, found.key.workspace_id, scorer, found.scorer, now).await?;
+    let terms = in_force(&state.store, found.key.workspace_id, scorer, found.scorer, now).await?;
     let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
     match found.stored {
         Some(stored) if stored.is_fresh(terms.revision, now) => {
-            stored_record(state, place, terms, stored, now).await
+            stored_record(&state.books, place, terms, stored, now).await
         }
-        _ => computed(state, place, terms, now).await,
+        _ => computed(&state.books, place, terms, now).await,
     }
     .map(json)
 }
@@ -183,12 +184,12 @@ async fn with_query(
     if !caller.can_read {
         return Err(Error::Forbidden);
     }
-    let scorer = known_scorer(state, caller.workspace, scorer?).await?;
+    let scorer = known_scorer(&state.store, state.now(), caller.workspace, scorer?).await?;
     let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address: address? };
     let now = state.now();
-    let body = current(state, place, (&scorer).into(), now).await?;
+    let body = current(&state.books, place, (&scorer).into(), now).await?;
     if explain {
-        Ok(json(super::explain::explained(state, place, &body, now).await?))
+        Ok(json(super::explain::explained(&state.books, place, &body, now).await?))
     } else {
         Ok(json(body))
     }

@@ -122,7 +122,7 @@ pub(crate) async fn list_scores(
         if !caller.can_read {
             return Err(Error::Forbidden);
         }
-        let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
+        let scorer = known_scorer(&state.store, state.now(), caller.workspace, scorer?).await?;
         let entries = if strict { strictly(&asked.addresses)? } else { one_by_one(&asked.addresses) };
         let addresses: Vec<EvmAddress> =
             entries.iter().filter_map(|entry| entry.as_ref().ok().copied()).collect();

@@ -207,8 +207,10 @@ pub(super) async fn request_review(
     respond(&state, &headers, &segments, async |page| {
         let asked: ReviewRequest = read_object(body, MAX_BODY).await?;
         score_reviews::check(&asked.reason).map_err(|fault| shape("reason", &fault))?;
-        let (place, _) = own_place(&state, &page, &headers).await?;
-        let found = self_check::check(&state, place).await.map_err(|error| Error::Internal(error.into()))?;
+        let (place, _) = own_place(&state.store, &*state.clock, &page, &headers).await?;
+        let found = self_check::check(&state.store, state.now(), place)
+            .await
+            .map_err(|error| Error::Internal(error.into()))?;
         to_json(&OwnReview::from(score_reviews::request(&state, place, &found, &asked.reason).await?))
     })
     .await
@@ -242,17 +244,19 @@ pub(super) async fn issue_own_stamps(
 ) -> Response {
     respond(&state, &headers, &segments, async |page| {
         let asked = issue::read(body).await?;
-        let (place, _) = own_place(&state, &page, &headers).await?;
+        let (place, _) = own_place(&state.store, &*state.clock, &page, &headers).await?;
         issue::issue_all(&state, place.workspace, place.address, asked).await
     })
     .await
 }
 
 async fn check(state: &State, page: &WidgetPage, headers: &HeaderMap) -> Result<CheckResponse> {
-    let (place, row) = own_place(state, page, headers).await?;
+    let (place, row) = own_place(&state.store, &*state.clock, page, headers).await?;
     // Computes what is outdated, and takes back claims of the address.
-    current(state, place, (&row).into(), state.now()).await?;
-    let found = self_check::check(state, place).await.map_err(|error| Error::Internal(error.into()))?;
+    current(&state.books, place, (&row).into(), state.now()).await?;
+    let found = self_check::check(&state.store, state.now(), place)
+        .await
+        .map_err(|error| Error::Internal(error.into()))?;
     let reader = Reader { workspace: place.workspace, with_scores: true };
     let changes = changes::recent(state, reader, &row, place.address, MOST_CHANGES).await?;
     let review = pyxis_store::score_reviews::latest(&state.store, place.scorer, place.address).await?;

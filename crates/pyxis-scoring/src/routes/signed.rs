@@ -29,8 +29,10 @@ use crate::auth;
 use crate::engine::ScoreKey;
 use crate::error::{Error, Parameter, Result};
 use crate::score_metrics::METRICS;
+use crate::scoring_db::ScoringDb;
 use crate::signed::{
-    EasRequest, ScoreStatement, SignedAttestation, TokenRequest, TypedRequest, Unsigned, schema_uid,
+    EasRequest, ScoreSigner, ScoreStatement, SignedAttestation, TokenRequest, TypedRequest, Unsigned,
+    schema_uid,
 };
 use crate::state::State;
 use crate::values::AddressPath;
@@ -221,13 +223,14 @@ pub(crate) async fn sign_score(
         if !caller.can_read {
             return Err(Error::Forbidden);
         }
-        let terms = known_scorer(&state, caller.workspace, scorer?).await?;
+        let terms = known_scorer(&state.store, state.now(), caller.workspace, scorer?).await?;
         let place = ScoreKey { workspace: caller.workspace, scorer: terms.id, address: segments.address()? };
         let now = state.now();
         let stored =
             scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
-        let latest = latest(&state, place, (&terms).into(), stored.map(|found| found.stored), now).await?;
-        let signature = signature(&state, place.scorer, &latest, asked, Some(&challenge), now).await?;
+        let latest =
+            latest(&state.books, place, (&terms).into(), stored.map(|found| found.stored), now).await?;
+        let signature = signature(&state.signer, place.scorer, &latest, asked, Some(&challenge), now).await?;
         finished(latest.record, &signature, &headers)
     })
     .await
@@ -241,10 +244,10 @@ pub(super) async fn get(
     address: EvmAddress,
     pairs: &QueryPairs<'_>,
 ) -> Response {
-    with_timeout(state, async {
+    with_timeout(&state.config, async {
         let hash = auth::key_hash(headers)?;
         let found = scores::look_up(&state.store, &hash, scorer, address).await?.ok_or(Error::InvalidKey)?;
-        let budget = auth::admit(state, &found.key).await?;
+        let budget = auth::admit(&state.limiter, state.now(), &found.key).await?;
         let answer = found_score(state, headers, found, scorer, address, pairs).await;
         let mut response = answer.unwrap_or_else(IntoResponse::into_response);
         budget.write(response.headers_mut());
@@ -267,12 +270,12 @@ async fn found_score(
         return Err(Error::Forbidden);
     }
     let now = state.now();
-    let terms = in_force(state, found.key.workspace_id, scorer, found.scorer, now).await?;
+    let terms = in_force(&state.store, found.key.workspace_id, scorer, found.scorer, now).await?;
     let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
-    let latest = latest(state, place, terms, found.stored, now).await?;
-    let signature = signature(state, scorer, &latest, asked, None, now).await?;
+    let latest = latest(&state.books, place, terms, found.stored, now).await?;
+    let signature = signature(&state.signer, scorer, &latest, asked, None, now).await?;
     let record = if explain {
-        super::explain::explained(state, place, &latest.record, now).await?
+        super::explain::explained(&state.books, place, &latest.record, now).await?
     } else {
         latest.record
     };
@@ -286,20 +289,20 @@ struct LatestScore {
 }
 
 async fn latest(
-    state: &State,
+    books: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     stored: Option<Stored>,
     now: UnixMillis,
 ) -> Result<LatestScore> {
-    let latest = before_next_change(state, place, terms, stored, now).await?;
+    let latest = before_next_change(books, place, terms, stored, now).await?;
     // With other terms it may no longer hold.
     let valid_until = latest.valid_until.min(terms.next_change_at.unwrap_or(UnixMillis(i64::MAX)));
     Ok(LatestScore { valid_until, ..latest })
 }
 
 async fn before_next_change(
-    state: &State,
+    books: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     stored: Option<Stored>,
@@ -313,13 +316,13 @@ async fn before_next_change(
                 METRICS.stored.increment(1);
                 return Ok(LatestScore { record, valid_until });
             }
-            computed(state, place, terms, now).await?
+            computed(books, place, terms, now).await?
         }
-        Some(stored) => stored_record(state, place, terms, stored, now).await?,
-        None => computed(state, place, terms, now).await?,
+        Some(stored) => stored_record(books, place, terms, stored, now).await?,
+        None => computed(books, place, terms, now).await?,
     };
     // The score was just stored, or just became history. Another may have replaced it meanwhile.
-    match scores::fresh(&state.store, workspace, scorer, address, now).await? {
+    match scores::fresh(&**books, workspace, scorer, address, now).await? {
         Some(stored) => {
             let record = stored_to_json(address, stored.body)?;
             Ok(LatestScore { record, valid_until: stored.valid_until })
@@ -357,13 +360,13 @@ enum Signature {
 }
 
 fn statement(
-    state: &State,
+    signer: &ScoreSigner,
     scorer: ScorerId,
     latest: &LatestScore,
     now: UnixMillis,
     exact: bool,
 ) -> Result<ScoreStatement> {
-    let lifetime = state.signer.config().lifetime;
+    let lifetime = signer.config().lifetime;
     let LatestScore { record, valid_until } = latest;
     ScoreStatement::from_record(record, scorer, *valid_until, lifetime, now, exact).map_err(|error| {
         match error {
@@ -374,7 +377,7 @@ fn statement(
 }
 
 async fn signature(
-    state: &State,
+    signer: &ScoreSigner,
     scorer: ScorerId,
     latest: &LatestScore,
     asked: SignedQuery,
@@ -382,20 +385,20 @@ async fn signature(
     now: UnixMillis,
 ) -> Result<Signature> {
     let record = &latest.record;
-    let statement = statement(state, scorer, latest, now, with.is_some())?;
+    let statement = statement(signer, scorer, latest, now, with.is_some())?;
     let challenge = with.map(|with| with.challenge.as_str());
     match asked.form {
         SignatureFormat::Jwt => {
             let asked = TokenRequest { audience: with.and_then(|with| with.audience.as_deref()), challenge };
-            Ok(Signature::Jwt(state.signer.token(&statement, asked, now).await?))
+            Ok(Signature::Jwt(signer.token(&statement, asked, now).await?))
         }
         SignatureFormat::Eip712 { chain_id, verifying_contract } => {
             let asked = TypedRequest { chain_id, verifying_contract, challenge };
-            Ok(Signature::Eip712(state.signer.typed(&statement, asked, now).await?))
+            Ok(Signature::Eip712(signer.typed(&statement, asked, now).await?))
         }
         SignatureFormat::Eas { chain_id, contract, schema } => {
             let asked = EasRequest { chain_id, contract, schema };
-            let made = state.signer.attestation(&statement, record, asked, now).await?;
+            let made = signer.attestation(&statement, record, asked, now).await?;
             let SignedAttestation { json, signer, calldata } = made;
             Ok(Signature::Eas { signer, attestation: json.to_string(), to: contract, calldata })
         }
@@ -411,8 +414,8 @@ pub(super) async fn for_page(
 ) -> Result<Response> {
     let now = state.now();
     let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
-    let latest = latest(state, place, terms, stored.map(|found| found.stored), now).await?;
-    let statement = statement(state, place.scorer, &latest, now, true)?;
+    let latest = latest(&state.books, place, terms, stored.map(|found| found.stored), now).await?;
+    let statement = statement(&state.signer, place.scorer, &latest, now, true)?;
     let token = state.signer.token(&statement, asked, now).await?;
     Ok(json(with_members(latest.record, &format!(r#""jwt":"{token}""#))?))
 }

@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::catalogue::Platform;
+use pyxis_core::secret::SecretBytes;
 use pyxis_store::stamps::{self, Cursor, PageItem};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -111,15 +112,20 @@ pub(crate) async fn list_stamps(
             return Err(Error::Forbidden);
         }
         let address = segments.address()?;
-        let cursor = cursor(&state, &caller, address, query.find("token"))?;
+        let cursor = cursor(&state.token_key, &caller, address, query.find("token"))?;
         page(&state, &caller, address, cursor, limit, with_metadata).await
     })
     .await
 }
 
-fn cursor(state: &State, caller: &Caller, address: EvmAddress, token: Option<&str>) -> Result<Cursor> {
+fn cursor(
+    token_key: &SecretBytes,
+    caller: &Caller,
+    address: EvmAddress,
+    token: Option<&str>,
+) -> Result<Cursor> {
     let Some(token) = token else { return Ok(Cursor::First) };
-    page_token::read(&state.token_key, caller.workspace, address, token).ok_or(Error::InvalidToken)
+    page_token::read(token_key, caller.workspace, address, token).ok_or(Error::InvalidToken)
 }
 
 async fn page(

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::json;
 use crate::error::{Error, Result};
-use crate::signed::{JsonWebKey, KeyTimes, SCORE_DOMAIN, SCORE_VERSION, key_id};
+use crate::signed::{JsonWebKey, KeyTimes, SCORE_DOMAIN, SCORE_VERSION, ScoreSigner, key_id};
 use crate::state::State;
 use crate::values::ScoreKeySchemeName;
 
@@ -86,12 +86,11 @@ impl PublishedKey {
     responses((status = 200, description = "The keys.", body = JsonWebKeySet)),
 )]
 pub(super) async fn get_jwks(Extract(state): Extract<State>) -> Response {
-    answer(jwks(&state).await)
+    answer(jwks(&state.signer, state.now()).await)
 }
 
-async fn jwks(state: &State) -> Result<String> {
-    let now = state.now();
-    let keys = state.signer.keys(now).await?;
+async fn jwks(signer: &ScoreSigner, now: UnixMillis) -> Result<String> {
+    let keys = signer.keys(now).await?;
     let keys = keys.published(now).filter_map(|(row, _)| JsonWebKey::from_row(row)).collect();
     written(&JsonWebKeySet { keys })
 }
@@ -105,14 +104,13 @@ async fn jwks(state: &State) -> Result<String> {
     responses((status = 200, description = "The keys.", body = PublishedKeys)),
 )]
 pub(super) async fn get_score_keys(Extract(state): Extract<State>) -> Response {
-    answer(score_keys(&state).await)
+    answer(score_keys(&state.signer, state.now()).await)
 }
 
-async fn score_keys(state: &State) -> Result<String> {
-    let now = state.now();
-    let keys = state.signer.keys(now).await?;
+async fn score_keys(signer: &ScoreSigner, now: UnixMillis) -> Result<String> {
+    let keys = signer.keys(now).await?;
     written(&PublishedKeys {
-        issuer: &state.signer.config().issuer,
+        issuer: &signer.config().issuer,
         domain: ScoreDomain { name: SCORE_DOMAIN, version: SCORE_VERSION },
         keys: keys.published(now).map(PublishedKey::from_row).collect(),
     })

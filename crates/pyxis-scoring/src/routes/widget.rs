@@ -10,13 +10,14 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use pyxis_core::catalogue::Platform;
+use pyxis_core::clock::Clock;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
 use pyxis_http::cors;
 use pyxis_http::openapi::{DescribedRouter, Time};
-use pyxis_store::{publishable_keys, scorers};
+use pyxis_store::{Store, publishable_keys, scorers};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -175,7 +176,7 @@ where
     F: FnOnce(WidgetPage) -> W,
     W: Future<Output = Result<Response>>,
 {
-    with_timeout(state, async {
+    with_timeout(&state.config, async {
         let scorer = segments.scorer()?;
         let (page, budget) = widget::page(state, headers, scorer).await?;
         let mut response = work(page).await.unwrap_or_else(IntoResponse::into_response);
@@ -208,7 +209,7 @@ pub(super) fn to_json(value: &impl Serialize) -> Result<Response> {
 async fn show_widget(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {
     respond(&state, &headers, &segments, async |page| {
         let (workspace, scorer) = (page.key.workspace, page.key.scorer);
-        let row = known_scorer(&state, workspace, scorer).await?;
+        let row = known_scorer(&state.store, state.now(), workspace, scorer).await?;
         let terms = scorers::terms(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)?;
         let catalogue = catalogue::in_force(&state.store, workspace).await?;
         to_json(&view(scorer, row.name, &terms, &catalogue.platforms))
@@ -358,7 +359,7 @@ async fn open_session(
 )]
 async fn end_session(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {
     respond(&state, &headers, &segments, async |page| {
-        widget::sign_out(&state, &page, &headers).await?;
+        widget::sign_out(&state.store, &page, &headers).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     })
     .await
@@ -382,8 +383,8 @@ async fn end_session(Extract(state): Extract<State>, segments: Segments, headers
 )]
 async fn show_own_score(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {
     respond(&state, &headers, &segments, async |page| {
-        let (place, row) = own_place(&state, &page, &headers).await?;
-        Ok(json(current(&state, place, (&row).into(), state.now()).await?))
+        let (place, row) = own_place(&state.store, &*state.clock, &page, &headers).await?;
+        Ok(json(current(&state.books, place, (&row).into(), state.now()).await?))
     })
     .await
 }
@@ -422,7 +423,7 @@ async fn sign_own_score(
         {
             return Err(shape("challenge", "1 to 256 bytes of printable ASCII"));
         }
-        let (place, row) = own_place(&state, &page, &headers).await?;
+        let (place, row) = own_place(&state.store, &*state.clock, &page, &headers).await?;
         let token = TokenRequest { audience: Some(&page.origin), challenge: asked.challenge.as_deref() };
         signed::for_page(&state, place, (&row).into(), token).await
     })
@@ -431,12 +432,13 @@ async fn sign_own_score(
 
 /// The score of the session's address.
 pub(super) async fn own_place(
-    state: &State,
+    store: &Store,
+    clock: &dyn Clock,
     page: &WidgetPage,
     headers: &HeaderMap,
 ) -> Result<(ScoreKey, scorers::ScorerRow)> {
-    let holder = widget::holder(state, page, headers).await?;
-    let row = known_scorer(state, page.key.workspace, page.key.scorer).await?;
+    let holder = widget::holder(store, clock.now(), page, headers).await?;
+    let row = known_scorer(store, clock.now(), page.key.workspace, page.key.scorer).await?;
     let place = ScoreKey { workspace: page.key.workspace, scorer: row.id, address: holder.address };
     Ok((place, row))
 }

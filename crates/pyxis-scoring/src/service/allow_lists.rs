@@ -6,9 +6,9 @@ use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::stamp::{Nullifier, StampName};
-use pyxis_store::issued_stamps;
 use pyxis_store::listed_addresses::{self, ListedAddressRow};
 use pyxis_store::own_stamps::{self as rows, OwnStampRow};
+use pyxis_store::{Store, issued_stamps};
 use serde_json::json;
 
 use super::own_stamps::{self, OwnStampInput};
@@ -51,39 +51,39 @@ pub async fn create(state: &State, actor: &Actor, input: OwnStampInput) -> Resul
 }
 
 /// Every allow list of the workspace, by name.
-pub async fn list(state: &State, actor: &Actor) -> Result<Vec<AllowList>> {
+pub async fn list(store: &Store, actor: &Actor) -> Result<Vec<AllowList>> {
     let mut lists = Vec::new();
-    for row in rows::list(&state.store, actor.workspace).await?.into_iter().filter(|row| is_list(&row.kind)) {
-        lists.push(with_count(state, actor, row).await?);
+    for row in rows::list(store, actor.workspace).await?.into_iter().filter(|row| is_list(&row.kind)) {
+        lists.push(with_count(store, actor, row).await?);
     }
     Ok(lists)
 }
 
 /// One allow list.
-pub async fn get(state: &State, actor: &Actor, name: &StampName) -> Result<AllowList> {
-    with_count(state, actor, find(state, actor, name).await?).await
+pub async fn get(store: &Store, actor: &Actor, name: &StampName) -> Result<AllowList> {
+    with_count(store, actor, find(store, actor, name).await?).await
 }
 
-async fn with_count(state: &State, actor: &Actor, row: OwnStampRow) -> Result<AllowList> {
-    let addresses = listed_addresses::count(&state.store, actor.workspace, &row.provider).await?;
-    let issued = own_stamps::issued(state, actor, &row.provider).await?;
+async fn with_count(store: &Store, actor: &Actor, row: OwnStampRow) -> Result<AllowList> {
+    let addresses = listed_addresses::count(store, actor.workspace, &row.provider).await?;
+    let issued = own_stamps::issued(store, actor, &row.provider).await?;
     Ok(AllowList { row, addresses, issued })
 }
 
-async fn find(state: &State, actor: &Actor, name: &StampName) -> Result<OwnStampRow> {
-    own_stamps::find(state, actor, "allow list", name, is_list).await
+async fn find(store: &Store, actor: &Actor, name: &StampName) -> Result<OwnStampRow> {
+    own_stamps::find(store, actor, "allow list", name, is_list).await
 }
 
 /// The addresses of a list behind `after`, in order.
 pub async fn addresses(
-    state: &State,
+    store: &Store,
     actor: &Actor,
     name: &StampName,
     after: Option<EvmAddress>,
     limit: u32,
 ) -> Result<Vec<ListedAddressRow>> {
-    find(state, actor, name).await?;
-    Ok(listed_addresses::page(&state.store, actor.workspace, name, after, limit).await?)
+    find(store, actor, name).await?;
+    Ok(listed_addresses::page(store, actor.workspace, name, after, limit).await?)
 }
 
 /// Adds addresses to a list. Each gets the Stamp when it, or its application, asks for it. Addresses with the same
@@ -91,7 +91,7 @@ pub async fn addresses(
 pub async fn add(state: &State, actor: &Actor, name: &StampName, holders: &[Holder]) -> Result<ListChange> {
     check_count("addresses", holders.len())?;
     let holders = merge(holders)?;
-    let row = find(state, actor, name).await?;
+    let row = find(&state.store, actor, name).await?;
     let mut change = state.audited.begin(actor).await?;
     if !rows::lock_unchanged(&mut change.tx, actor.workspace, &row).await? {
         return Err(Error::not_found("allow list"));
@@ -117,7 +117,7 @@ pub async fn remove(
     addresses: &[EvmAddress],
 ) -> Result<ListChange> {
     check_count("addresses", addresses.len())?;
-    find(state, actor, name).await?;
+    find(&state.store, actor, name).await?;
     let mut change = state.audited.begin(actor).await?;
     let mut changed = 0;
     for part in addresses.chunks(CHUNK) {
@@ -137,7 +137,7 @@ pub async fn remove(
 
 /// Deletes a list and withdraws its Stamps.
 pub async fn delete(state: &State, actor: &Actor, name: &StampName) -> Result<ListChange> {
-    let list = get(state, actor, name).await?;
+    let list = get(&state.store, actor, name).await?;
     let done = own_stamps::remove(state, actor, &list.row).await?;
     Ok(ListChange { changed: list.addresses.unsigned_abs(), withdrawn: done.withdrawn })
 }

@@ -9,12 +9,13 @@ use pyxis_core::hex;
 use pyxis_core::id::{DeliveryId, ErasureId, ScoreJobId, WorkspaceId};
 use pyxis_models::chunk;
 use pyxis_store::erasures::{self, Counts};
-use pyxis_store::{Tx, activity, deliveries, score_jobs, workspaces};
+use pyxis_store::{Store, Tx, activity, deliveries, score_jobs, workspaces};
 use serde_json::json;
 
 use super::{Error, Result};
 use crate::engine::{self, ATTEMPTS};
 use crate::jobs;
+use crate::scoring_db::ScoringDb;
 use crate::state::State;
 
 pub use pyxis_store::erasures::ErasureRow as Erasure;
@@ -53,7 +54,7 @@ pub async fn erase(state: &State, actor: &Actor, address: EvmAddress) -> Result<
     let first = workspaces::list(&state.store).await?.into_iter().next();
     let with_activity = first.is_some_and(|first| first.id == actor.workspace);
     let mut found = Findings::default();
-    find(state, actor.workspace, address, with_activity, &mut found).await?;
+    find(&state.books, actor.workspace, address, with_activity, &mut found).await?;
     for _ in 0..ATTEMPTS {
         match attempt(state, actor, address, with_activity, &mut found).await {
             Ok(Some(done)) => return Ok(done),
@@ -65,8 +66,12 @@ pub async fn erase(state: &State, actor: &Actor, address: EvmAddress) -> Result<
 }
 
 /// Receipts of an address, newest first.
-pub async fn receipts(state: &State, workspace: WorkspaceId, address: EvmAddress) -> Result<Vec<Erasure>> {
-    Ok(erasures::list_for(&state.store, workspace, state.books.hash_of(workspace, address)).await?)
+pub async fn receipts(
+    books: &ScoringDb,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+) -> Result<Vec<Erasure>> {
+    Ok(erasures::list_for(&**books, workspace, books.hash_of(workspace, address)).await?)
 }
 
 /// `None`: a conflict with another transaction.
@@ -83,7 +88,7 @@ async fn attempt(
     let erased = engine::erase_in(&state.books, &mut change.tx, workspace, address, now).await?;
     let Some(mut removed) = erased else { return Ok(None) };
     // With the address locked, no event about it is added any more.
-    find(state, workspace, address, with_activity, found).await?;
+    find(&state.books, workspace, address, with_activity, found).await?;
     let gone = deliveries::remove(&mut change.tx, workspace, &found.deliveries).await?;
     add(&mut removed, "deliveries", gone);
     if !remove_job_rows(&mut change.tx, workspace, found, &mut removed).await? {
@@ -127,29 +132,28 @@ fn add(counts: &mut Counts, kind: &str, count: u64) {
 
 /// Reads events and transfers that were not read before.
 async fn find(
-    state: &State,
+    books: &ScoringDb,
     workspace: WorkspaceId,
     address: EvmAddress,
     with_activity: bool,
     found: &mut Findings,
 ) -> Result<()> {
     loop {
-        let page = deliveries::bodies_after(&state.store, workspace, found.last_delivery, PAGE).await?;
+        let page = deliveries::bodies_after(&**books, workspace, found.last_delivery, PAGE).await?;
         let Some((last, _)) = page.last() else { break };
         found.last_delivery = Some(*last);
-        let about =
-            |(id, body): &(DeliveryId, _)| state.books.address_in(workspace, *id, body) == Some(address);
+        let about = |(id, body): &(DeliveryId, _)| books.address_in(workspace, *id, body) == Some(address);
         found.deliveries.extend(page.iter().filter(|one| about(one)).map(|(id, _)| *id));
     }
-    find_job_rows(state, workspace, address, found).await?;
+    find_job_rows(&**books, workspace, address, found).await?;
     if !with_activity {
         return Ok(());
     }
-    for (source, number) in activity::chunks(&state.store).await? {
+    for (source, number) in activity::chunks(&**books).await? {
         if found.read.contains(&(source.clone(), number)) {
             continue;
         }
-        let Some(before) = activity::chunk(&state.store, &source, number).await? else { continue };
+        let Some(before) = activity::chunk(&**books, &source, number).await? else { continue };
         let work = move || chunk::without(&before, address).map(|after| (before, after));
         let (before, after) =
             tokio::task::spawn_blocking(work).await.map_err(Error::internal)?.map_err(Error::internal)?;
@@ -164,17 +168,17 @@ async fn find(
 
 /// Reads chunks of score jobs that were not read before.
 async fn find_job_rows(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     address: EvmAddress,
     found: &mut Findings,
 ) -> Result<()> {
-    for key in score_jobs::keys(&state.store, workspace).await? {
+    for key in score_jobs::keys(store, workspace).await? {
         if found.job_chunks_read.contains(&key) {
             continue;
         }
         let (job, number, _) = key;
-        let Some(before) = score_jobs::stored(&state.store, job, number).await? else { continue };
+        let Some(before) = score_jobs::stored(store, job, number).await? else { continue };
         let work = move || jobs::without((job, number), before, address);
         let rewritten = tokio::task::spawn_blocking(work).await.map_err(Error::internal)??;
         if let Some((chunk, rows)) = rewritten {

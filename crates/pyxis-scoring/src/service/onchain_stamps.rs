@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::nearest::suggestion;
 use pyxis_core::stamp::StampName;
+use pyxis_store::Store;
 use pyxis_store::own_stamps::{self as rows, OwnStampRow};
 
 use super::own_stamps::{self, OwnStampInput};
 use super::{Error, Result};
+use crate::networks::EvmNetworks;
 use crate::own::{
     ALLOW_LIST, ConditionSubject, Item, KINDS, Kind, NETWORK, OnChainRule, SettingError, StampRule, evaluate,
 };
@@ -66,7 +69,7 @@ pub async fn create(
     condition: ConditionInput,
 ) -> Result<OnChainStamp> {
     let kind = check_kind(&condition.kind)?;
-    check_network(state, &condition.network)?;
+    check_network(&state.networks, &condition.network)?;
     let mut settings = condition.settings;
     settings.insert(NETWORK.to_owned(), condition.network);
     let row = OwnStampRow {
@@ -83,8 +86,9 @@ pub async fn create(
     let StampRule::OnChain(rule) = StampRule::from_row(&row)? else {
         return Err(Error::internal("a condition that is a list"));
     };
-    probe_condition(state, &rule).await?;
-    load_stamp(state, actor, own_stamps::create(state, actor, input, kind.name, row.settings).await?).await
+    probe_condition(&state.networks, state.now(), &rule).await?;
+    load_stamp(&state.store, actor, own_stamps::create(state, actor, input, kind.name, row.settings).await?)
+        .await
 }
 
 fn check_kind(name: &str) -> Result<&'static Kind> {
@@ -95,11 +99,11 @@ fn check_kind(name: &str) -> Result<&'static Kind> {
     })
 }
 
-fn check_network(state: &State, name: &str) -> Result<()> {
-    if state.networks.find_by_name(name).is_some() {
+fn check_network(networks: &EvmNetworks, name: &str) -> Result<()> {
+    if networks.find_by_name(name).is_some() {
         return Ok(());
     }
-    let names: Vec<&str> = state.networks.names().collect();
+    let names: Vec<&str> = networks.names().collect();
     let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     Err(Error::field(
         NETWORK,
@@ -111,13 +115,13 @@ fn check_network(state: &State, name: &str) -> Result<()> {
 
 /// Asks a new condition about nobody, so that a wrong address or function is found now. Conditions about named items
 /// cannot be tried.
-async fn probe_condition(state: &State, rule: &OnChainRule) -> Result<()> {
-    let Some(network) = state.networks.find_by_name(&rule.network) else { return Ok(()) };
+async fn probe_condition(networks: &EvmNetworks, now: UnixMillis, rule: &OnChainRule) -> Result<()> {
+    let Some(network) = networks.find_by_name(&rule.network) else { return Ok(()) };
     if rule.condition.items() != Item::None {
         return Ok(());
     }
     let subject = ConditionSubject { address: NOBODY, items: Vec::new() };
-    match evaluate(network, &*rule.condition, &[subject], state.now()).await {
+    match evaluate(network, &*rule.condition, &[subject], now).await {
         Ok(verdicts) => match verdicts.into_iter().next() {
             Some(Err(cause)) => Err(Error::field("settings", cause.to_string())),
             _ => Ok(()),
@@ -130,32 +134,30 @@ async fn probe_condition(state: &State, rule: &OnChainRule) -> Result<()> {
 }
 
 /// Every on-chain Stamp of the workspace, by name.
-pub async fn list(state: &State, actor: &Actor) -> Result<Vec<OnChainStamp>> {
+pub async fn list(store: &Store, actor: &Actor) -> Result<Vec<OnChainStamp>> {
     let mut stamps = Vec::new();
-    for row in
-        rows::list(&state.store, actor.workspace).await?.into_iter().filter(|row| is_onchain(&row.kind))
-    {
-        stamps.push(load_stamp(state, actor, row).await?);
+    for row in rows::list(store, actor.workspace).await?.into_iter().filter(|row| is_onchain(&row.kind)) {
+        stamps.push(load_stamp(store, actor, row).await?);
     }
     Ok(stamps)
 }
 
 /// One on-chain Stamp.
-pub async fn get(state: &State, actor: &Actor, name: &StampName) -> Result<OnChainStamp> {
-    let row = own_stamps::find(state, actor, "on-chain Stamp", name, is_onchain).await?;
-    load_stamp(state, actor, row).await
+pub async fn get(store: &Store, actor: &Actor, name: &StampName) -> Result<OnChainStamp> {
+    let row = own_stamps::find(store, actor, "on-chain Stamp", name, is_onchain).await?;
+    load_stamp(store, actor, row).await
 }
 
-async fn load_stamp(state: &State, actor: &Actor, row: OwnStampRow) -> Result<OnChainStamp> {
+async fn load_stamp(store: &Store, actor: &Actor, row: OwnStampRow) -> Result<OnChainStamp> {
     let mut settings: BTreeMap<String, String> =
         serde_json::from_str(&row.settings).map_err(Error::internal)?;
     let network = settings.remove(NETWORK).unwrap_or_default();
-    let issued = own_stamps::issued(state, actor, &row.provider).await?;
+    let issued = own_stamps::issued(store, actor, &row.provider).await?;
     Ok(OnChainStamp { row, network, settings, issued })
 }
 
 /// Removes an on-chain Stamp and withdraws what was issued by it. Returns how many were withdrawn at once.
 pub async fn remove(state: &State, actor: &Actor, name: &StampName) -> Result<u64> {
-    let stamp = get(state, actor, name).await?;
+    let stamp = get(&state.store, actor, name).await?;
     Ok(own_stamps::remove(state, actor, &stamp.row).await?.withdrawn)
 }

@@ -121,17 +121,17 @@ async fn set_weight(
 
 /// The own Stamp with this name, if its kind fits. The refusal names the nearest one.
 pub(super) async fn find(
-    state: &State,
+    store: &Store,
     actor: &Actor,
     noun: &'static str,
     name: &StampName,
     fits: fn(&str) -> bool,
 ) -> Result<OwnStampRow> {
-    let found = own_stamps::find(&state.store, actor.workspace, name).await?;
+    let found = own_stamps::find(store, actor.workspace, name).await?;
     if let Some(row) = found.filter(|row| fits(&row.kind)) {
         return Ok(row);
     }
-    let all = own_stamps::list(&state.store, actor.workspace).await?;
+    let all = own_stamps::list(store, actor.workspace).await?;
     let known = all.iter().filter(|row| fits(&row.kind)).map(|row| row.provider.as_str());
     Err(Error::NotFound(Missing::with_name(noun, name.as_str(), known)))
 }
@@ -151,6 +151,6 @@ pub(super) async fn remove(state: &State, actor: &Actor, row: &OwnStampRow) -> R
 }
 
 /// Number of issued Stamps of a name.
-pub(super) async fn issued(state: &State, actor: &Actor, name: &StampName) -> Result<i64> {
-    Ok(issued_stamps::count(&state.store, actor.workspace, name).await?)
+pub(super) async fn issued(store: &Store, actor: &Actor, name: &StampName) -> Result<i64> {
+    Ok(issued_stamps::count(store, actor.workspace, name).await?)
 }

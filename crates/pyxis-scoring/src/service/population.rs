@@ -16,7 +16,6 @@ pub use summary::{DayRate, StampShare, Summary, summary};
 use super::{Error, Result};
 use crate::record::Record;
 use crate::scheduled_terms::ScheduledTerms;
-use crate::state::State;
 use crate::terms_in_force;
 
 #[derive(Clone, Debug)]
@@ -61,18 +60,19 @@ pub struct Population {
 impl Population {
     /// The population of a scorer. `at` must be over.
     pub async fn load(
-        state: &State,
+        store: &Store,
+        now: UnixMillis,
         actor: &Actor,
         scorer: ScorerId,
         at: Option<UnixMillis>,
     ) -> Result<Self> {
-        let (now, workspace) = (state.now(), actor.workspace);
+        let (now, workspace) = (now, actor.workspace);
         if at.is_some_and(|at| at > now) {
             return Err(Error::field("at", "a moment that is over; leave it out for now"));
         }
-        let terms = terms_in_force::find(&state.store, workspace, scorer, now).await?;
+        let terms = terms_in_force::find(store, workspace, scorer, now).await?;
         let revision = terms.ok_or_else(|| Error::not_found("scorer"))?.revision;
-        Ok(Self { store: state.store.clone(), workspace, scorer, revision, now, at })
+        Ok(Self { store: store.clone(), workspace, scorer, revision, now, at })
     }
 
     /// Scored addresses in order, after a given one.

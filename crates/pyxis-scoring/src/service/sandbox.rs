@@ -9,7 +9,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Weights;
-use pyxis_store::{addresses, scorers as rows, stamps as stored};
+use pyxis_store::{Store, addresses, scorers as rows, stamps as stored};
 
 use super::sandbox_stamps::{ACCOUNT, HUMAN, is_sandbox};
 use super::stamps::{self, StampFilter};
@@ -90,7 +90,7 @@ impl WalletState {
 /// Makes the sandbox scorer and its wallets, or what is missing of them, and returns the scorer's number. Wallets whose
 /// Stamps have expired or are gone are issued again.
 pub async fn prepare(state: &State, actor: &Actor) -> Result<ScorerId> {
-    let scorer = if let Some(scorer) = find(state, actor).await? {
+    let scorer = if let Some(scorer) = find(&state.store, actor).await? {
         scorer
     } else {
         let threshold = decimal(20);
@@ -100,7 +100,7 @@ pub async fn prepare(state: &State, actor: &Actor) -> Result<ScorerId> {
         let weights = weights.collect::<Result<Weights>>()?;
         scorers::insert(&state.audited, actor, SCORER, threshold, &weights).await?.id
     };
-    if !is_complete(state, actor).await? {
+    if !is_complete(&state.store, state.now(), actor).await? {
         issue(state, actor, scorer).await?;
     }
     Ok(scorer)
@@ -111,9 +111,9 @@ const fn decimal(whole: i64) -> Decimal {
 }
 
 /// The workspace's sandbox scorer.
-pub async fn find(state: &State, actor: &Actor) -> Result<Option<ScorerId>> {
-    for row in rows::list(&state.store, actor.workspace).await? {
-        let terms = rows::terms(&state.store, actor.workspace, row.id).await?;
+pub async fn find(store: &Store, actor: &Actor) -> Result<Option<ScorerId>> {
+    for row in rows::list(store, actor.workspace).await? {
+        let terms = rows::terms(store, actor.workspace, row.id).await?;
         if terms.is_some_and(|terms| is_sandbox(&terms.weights)) {
             return Ok(Some(row.id));
         }
@@ -122,16 +122,15 @@ pub async fn find(state: &State, actor: &Actor) -> Result<Option<ScorerId>> {
 }
 
 /// True if each wallet was issued its Stamps, and those that last are still stored.
-async fn is_complete(state: &State, actor: &Actor) -> Result<bool> {
-    let now = state.now();
+async fn is_complete(store: &Store, now: UnixMillis, actor: &Actor) -> Result<bool> {
     for wallet in WalletState::ALL {
         let address = wallet.wallet();
-        let live = stored::live_of(&state.store, actor.workspace, address, now).await?.stamps.len();
+        let live = stored::live_of(store, actor.workspace, address, now).await?.stamps.len();
         let wanted = match wallet {
             WalletState::Expired | WalletState::Revoked | WalletState::Unknown => 0,
             _ => wallet.stamps().len(),
         };
-        let known = addresses::is_known(&state.store, actor.workspace, address).await?;
+        let known = addresses::is_known(store, actor.workspace, address).await?;
         if live != wanted || known == wallet.stamps().is_empty() {
             return Ok(false);
         }

@@ -8,6 +8,7 @@ use pyxis_core::BoxError;
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{NodeId, ScoreJobId, ScorerId, WorkspaceId};
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::score_jobs::{self, NewScoreJob};
 use pyxis_store::{Store, StoreError, scorers};
 use serde_json::json;
@@ -18,7 +19,7 @@ pub use pyxis_store::score_jobs::{ScoreJobRow, ScoreJobState};
 use super::{Error, MAX_NAME, Result, check_text};
 use crate::jobs::upload;
 pub use crate::jobs::upload::UploadError;
-use crate::state::State;
+use crate::state::{Config, State};
 
 /// Jobs on one page of a list.
 pub const PAGE: u32 = 50;
@@ -50,9 +51,9 @@ pub async fn create<E: Into<BoxError>>(
     check_text("name", name, MAX_NAME)?;
     let workspace = actor.workspace;
     scorers::find(&state.store, workspace, scorer).await?.ok_or_else(|| Error::not_found("scorer"))?;
-    check_room(state, workspace).await?;
-    let file = upload::spool(state, body).await?;
-    check_room(state, workspace).await?;
+    check_room(&state.store, &state.config, workspace).await?;
+    let file = upload::spool(&state.config.jobs, body).await?;
+    check_room(&state.store, &state.config, workspace).await?;
     let now = state.now();
     let (id, holder) = (ScoreJobId::new(now, &*state.entropy), NodeId::new(now, &*state.entropy));
     let created_by = actor.name.clone();
@@ -88,9 +89,9 @@ async fn fill(
     Ok(())
 }
 
-async fn check_room(state: &State, workspace: WorkspaceId) -> Result<()> {
-    let kept = score_jobs::count(&state.store, workspace).await?;
-    if kept >= state.config.jobs.kept_max {
+async fn check_room(store: &Store, config: &Config, workspace: WorkspaceId) -> Result<()> {
+    let kept = score_jobs::count(store, workspace).await?;
+    if kept >= config.jobs.kept_max {
         return Err(Error::Conflict(
             "the workspace keeps as many score jobs as score_jobs_max allows; remove one first",
         ));
@@ -143,9 +144,9 @@ pub async fn retry(state: &State, actor: &Actor, id: ScoreJobId) -> Result<Score
 }
 
 /// Removes an ended job and its results. They are deleted in the background.
-pub async fn remove(state: &State, actor: &Actor, id: ScoreJobId) -> Result<()> {
-    let job = find(&state.store, actor.workspace, id).await?;
-    let mut change = state.audited.begin(actor).await?;
+pub async fn remove(store: &Store, audited: &AuditedStore, actor: &Actor, id: ScoreJobId) -> Result<()> {
+    let job = find(store, actor.workspace, id).await?;
+    let mut change = audited.begin(actor).await?;
     if !score_jobs::remove(&mut change.tx, actor.workspace, id).await? {
         return Err(Error::Conflict("the job has not ended; cancel it first"));
     }

@@ -6,11 +6,11 @@ use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_store::score_keys::{self, ScoreKeyRow, ScoreKeyScheme};
-use pyxis_store::workspaces;
+use pyxis_store::{Store, workspaces};
 use serde_json::json;
 
 use super::{Error, Result};
-use crate::signed::{KeySet, KeyTimes, MAX_NOTICE, key_id};
+use crate::signed::{KeySet, KeyTimes, MAX_NOTICE, ScoreSigner, key_id};
 use crate::state::State;
 
 /// Manner of a rotation.
@@ -54,9 +54,9 @@ impl ListedKey {
 }
 
 /// Every key, newest first within each scheme. The first keys are created on first use.
-pub async fn list(state: &State) -> Result<Vec<ListedKey>> {
-    state.signer.forget_keys();
-    let keys = state.signer.keys(state.now()).await?;
+pub async fn list(signer: &ScoreSigner, now: UnixMillis) -> Result<Vec<ListedKey>> {
+    signer.forget_keys();
+    let keys = signer.keys(now).await?;
     Ok(keys.rows().iter().map(|row| ListedKey::from_row(&keys, row)).collect())
 }
 
@@ -68,11 +68,11 @@ pub async fn rotate(
     scheme: ScoreKeyScheme,
     how: Rotation,
 ) -> Result<ListedKey> {
-    require_first_workspace(state, actor).await?;
+    require_first_workspace(&state.store, actor).await?;
     let now = state.now();
     let signs_from = rotation_time(how, now)?;
     // Creates the first keys, so that there is one to rotate.
-    list(state).await?;
+    list(&state.signer, state.now()).await?;
     let mut change = state.audited.begin(actor).await?;
     let known = score_keys::list(&mut change.tx).await?;
     let of_scheme = || known.iter().filter(|row| row.scheme == scheme);
@@ -95,7 +95,7 @@ pub async fn rotate(
         "signs_from": signs_from.to_rfc3339(), "compromised": how.compromised,
     });
     change.commit(AuditEvent::ScoreKeyRotated, detail).await?;
-    let keys = list(state).await?;
+    let keys = list(&state.signer, state.now()).await?;
     let new = keys.into_iter().find(|key| key.row.scheme == scheme && key.row.number == number);
     new.ok_or_else(|| Error::internal("the new key is not on the list"))
 }
@@ -114,8 +114,8 @@ fn rotation_time(how: Rotation, now: UnixMillis) -> Result<UnixMillis> {
     Ok(at)
 }
 
-async fn require_first_workspace(state: &State, actor: &Actor) -> Result<()> {
-    let first = workspaces::list(&state.store).await?.into_iter().next();
+async fn require_first_workspace(store: &Store, actor: &Actor) -> Result<()> {
+    let first = workspaces::list(store).await?.into_iter().next();
     if first.is_some_and(|first| first.id == actor.workspace) {
         Ok(())
     } else {

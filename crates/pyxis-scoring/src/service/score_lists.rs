@@ -5,7 +5,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
-use pyxis_store::{score_history, scores};
+use pyxis_store::{Store, score_history, scores};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -14,6 +14,7 @@ use crate::dated_record::DatedRecord;
 use crate::engine::{self, ScoreKey};
 use crate::merkle::AddressTree;
 use crate::scheduled_terms::ScheduledTerms;
+use crate::scoring_db::ScoringDb;
 use crate::state::State;
 use crate::terms_in_force;
 
@@ -70,9 +71,9 @@ pub async fn passing(
     let terms = terms_in_force::find(&state.store, workspace, scorer, now).await?;
     let revision = terms.ok_or_else(|| Error::not_found("scorer"))?.revision;
     let found = if let Some(at) = at {
-        at_moment(state, workspace, scorer, at).await?
+        at_moment(&state.store, workspace, scorer, at).await?
     } else {
-        let found = now_passing(state, workspace, scorer, revision, now).await?;
+        let found = now_passing(&state.books, workspace, scorer, revision, now).await?;
         let after = terms_in_force::find(&state.store, workspace, scorer, state.now()).await?;
         if after.is_none_or(|after| after.revision != revision) {
             return Err(Error::Conflict("the scorer's terms changed meanwhile; make the list again"));
@@ -85,7 +86,7 @@ pub async fn passing(
 }
 
 async fn now_passing(
-    state: &State,
+    books: &ScoringDb,
     workspace: WorkspaceId,
     scorer: ScorerId,
     revision: i64,
@@ -93,14 +94,14 @@ async fn now_passing(
 ) -> Result<Listing> {
     let (mut found, mut after) = (Listing::default(), None);
     loop {
-        let page = scores::page(&state.store, workspace, scorer, after, PAGE).await?;
+        let page = scores::page(&**books, workspace, scorer, after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(found) };
         after = Some(last.address);
         for scores::StoredOf { address, stored } in page {
             let fresh = stored.is_fresh(revision, now).then(|| stored_to_json(address, stored.body));
             let record = match fresh {
                 Some(Ok(record)) => Some(record),
-                _ => engine::score(&state.books, ScoreKey { workspace, scorer, address }, now, false).await?,
+                _ => engine::score(books, ScoreKey { workspace, scorer, address }, now, false).await?,
             };
             if let Some(record) = record {
                 let read: RecordSummary = serde_json::from_str(&record).map_err(Error::internal)?;
@@ -111,15 +112,15 @@ async fn now_passing(
 }
 
 async fn at_moment(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     scorer: ScorerId,
     at: UnixMillis,
 ) -> Result<Listing> {
     let (mut found, mut after) = (Listing::default(), None);
-    let terms = ScheduledTerms::by(&state.store, workspace, scorer, at).await?;
+    let terms = ScheduledTerms::by(store, workspace, scorer, at).await?;
     loop {
-        let page = score_history::page_before(&state.store, workspace, scorer, at, after, PAGE).await?;
+        let page = score_history::page_before(store, workspace, scorer, at, after, PAGE).await?;
         let Some((last, _)) = page.last() else { return Ok(found) };
         after = Some(*last);
         for (address, stored) in page {

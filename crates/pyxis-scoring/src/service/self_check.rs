@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use pyxis_core::catalogue::{CatalogueStamp, Platform};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
-use pyxis_store::own_stamps;
 use pyxis_store::publishable_keys::{self, PublishableHead};
 use pyxis_store::scorers;
+use pyxis_store::{Store, own_stamps};
 use url::Url;
 
 use super::stamps::{self, StampLine, StampStatus};
@@ -19,6 +20,7 @@ use super::{Error, Result, catalogue};
 use crate::engine::ScoreKey;
 use crate::own::StampRule;
 use crate::page_keys::spellings;
+use crate::signed::ScoreSigner;
 use crate::state::State;
 use crate::terms_in_force;
 
@@ -68,19 +70,25 @@ pub struct SelfCheck {
 }
 
 /// The server's own origin, as browsers send it.
-pub(crate) fn own_origin(state: &State) -> Option<String> {
-    Url::parse(&state.signer.config().issuer).ok().map(|url| url.origin().ascii_serialization())
+pub(crate) fn own_origin(signer: &ScoreSigner) -> Option<String> {
+    Url::parse(&signer.config().issuer).ok().map(|url| url.origin().ascii_serialization())
 }
 
 /// The key that opens a scorer's page; `None` if none does.
-pub(crate) async fn key_of(state: &State, scorer: ScorerId) -> Result<Option<PublishableHead>> {
-    let Some(origin) = own_origin(state) else { return Ok(None) };
-    Ok(publishable_keys::find_live_of(&state.store, scorer, spellings(&origin)).await?)
+pub(crate) async fn key_of(
+    signer: &ScoreSigner,
+    store: &Store,
+    scorer: ScorerId,
+) -> Result<Option<PublishableHead>> {
+    let Some(origin) = own_origin(signer) else { return Ok(None) };
+    Ok(publishable_keys::find_live_of(store, scorer, spellings(&origin)).await?)
 }
 
 /// The page of a scorer; `None` if it is not open.
 pub async fn open_page(state: &State, scorer: ScorerId) -> Result<Option<OpenPage>> {
-    let (Some(origin), Some(key)) = (own_origin(state), key_of(state, scorer).await?) else {
+    let (Some(origin), Some(key)) =
+        (own_origin(&state.signer), key_of(&state.signer, &state.store, scorer).await?)
+    else {
         return Ok(None);
     };
     let row = terms_in_force::find(&state.store, key.workspace, scorer, state.now()).await?;
@@ -96,12 +104,12 @@ pub async fn open_page(state: &State, scorer: ScorerId) -> Result<Option<OpenPag
 }
 
 /// Explains the score of an address to its holder. Nothing is written.
-pub(crate) async fn check(state: &State, place: ScoreKey) -> Result<SelfCheck> {
+pub(crate) async fn check(store: &Store, now: UnixMillis, place: ScoreKey) -> Result<SelfCheck> {
     let ScoreKey { workspace, scorer, address } = place;
-    let found = stamps::show(&state.store, workspace, Some(scorer), address, state.now()).await?;
-    let terms = scorers::terms(&state.store, workspace, scorer).await?;
+    let found = stamps::show(store, workspace, Some(scorer), address, now).await?;
+    let terms = scorers::terms(store, workspace, scorer).await?;
     let terms = terms.ok_or(Error::not_found("scorer"))?;
-    let catalogue = catalogue::in_force(&state.store, workspace).await?;
+    let catalogue = catalogue::in_force(store, workspace).await?;
     let known = known(&catalogue.platforms);
     // One that another address holds, or that is on its way, is no suggestion.
     let helps = |line: &StampLine| matches!(line.standing, StampStatus::Expired);
@@ -112,7 +120,7 @@ pub(crate) async fn check(state: &State, place: ScoreKey) -> Result<SelfCheck> {
     let mut suggestions: Vec<_> = missing.map(|(name, weight)| weighed(&known, name, *weight)).collect();
     sort(&mut suggestions);
     suggestions.truncate(MOST_SUGGESTED);
-    for row in own_stamps::list(&state.store, workspace).await? {
+    for row in own_stamps::list(store, workspace).await? {
         if let Some(stamp) = suggestions.iter_mut().find(|stamp| stamp.name == row.provider) {
             stamp.issued_here = Some(StampRule::from_row(&row).map_err(Error::internal)?.items().as_str());
         }

@@ -3,6 +3,7 @@
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
+use pyxis_store::Store;
 use pyxis_store::issuers::{self, IssuerRow};
 use pyxis_store::stamp_keys::{self, StampKeyRow};
 use serde_json::json;
@@ -23,9 +24,9 @@ pub struct ListedStampKey {
 }
 
 /// Every key of a workspace, newest first. There is none before the first signature.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<ListedStampKey>> {
-    let trusted = issuers::list(&state.store, workspace).await?;
-    let rows = stamp_keys::list(&state.store, workspace).await?;
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<ListedStampKey>> {
+    let trusted = issuers::list(store, workspace).await?;
+    let rows = stamp_keys::list(store, workspace).await?;
     let listed = |(place, row): (usize, StampKeyRow)| ListedStampKey {
         signs: place == 0,
         trusted: trusted.iter().any(|issuer| issuer.did == row.did),
@@ -60,13 +61,13 @@ pub async fn rotate(state: &State, actor: &Actor, compromised: bool) -> Result<L
 
 /// The signer in force; the first one is made on first use.
 pub(super) async fn active(state: &State, actor: &Actor) -> Result<Signer> {
-    let listed = list(state, actor.workspace).await?.into_iter().next();
+    let listed = list(&state.store, actor.workspace).await?.into_iter().next();
     let newest = match listed {
         Some(newest) => newest,
         None => match rotate(state, actor, false).await {
             // Someone else just made the first one.
             Err(Error::Conflict(_)) => {
-                list(state, actor.workspace).await?.into_iter().next().ok_or(Error::Busy)?
+                list(&state.store, actor.workspace).await?.into_iter().next().ok_or(Error::Busy)?
             }
             made => made?,
         },

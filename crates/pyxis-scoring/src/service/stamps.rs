@@ -9,6 +9,7 @@ use pyxis_core::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, compute, weights_for};
 use pyxis_core::stamp::StampName;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::scorers::{self, ScorerRow, Terms};
@@ -18,6 +19,7 @@ use serde_json::json;
 
 use super::{Error, MAX_NAME, Result, check_text};
 use crate::engine::{self, ATTEMPTS, Revocation};
+use crate::scoring_db::ScoringDb;
 use crate::state::State;
 use crate::terms_in_force;
 
@@ -172,7 +174,7 @@ pub async fn revoke(
     let (revoked_by, revoked_at) = (actor.name.clone(), state.now());
     let row = RevocationRow { digest, revoked_at, revoked_by, reason };
     for _ in 0..ATTEMPTS {
-        match revoke_once(state, actor, &row).await {
+        match revoke_once(&state.audited, &state.books, actor, &row).await {
             Ok(Some(done)) => return Ok((digest, done)),
             Ok(None) | Err(Error::Busy) => {}
             Err(error) => return Err(error),
@@ -182,9 +184,14 @@ pub async fn revoke(
 }
 
 /// `None`: a conflict with another transaction.
-async fn revoke_once(state: &State, actor: &Actor, row: &RevocationRow) -> Result<Option<Revocation>> {
-    let mut change = state.audited.begin(actor).await?;
-    let done = engine::revoke_in(&state.books, &mut change.tx, actor.workspace, row).await?;
+async fn revoke_once(
+    audited: &AuditedStore,
+    books: &ScoringDb,
+    actor: &Actor,
+    row: &RevocationRow,
+) -> Result<Option<Revocation>> {
+    let mut change = audited.begin(actor).await?;
+    let done = engine::revoke_in(books, &mut change.tx, actor.workspace, row).await?;
     if let Some(Revocation { new, removed }) = done
         && (new || removed)
     {

@@ -2,17 +2,20 @@
 
 use http::header::ORIGIN;
 use http::{HeaderMap, HeaderValue};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::id::ScorerId;
+use pyxis_store::Store;
 use pyxis_store::publishable_keys::{self, PublishableHead};
 use pyxis_store::usage::Surface;
 
 use crate::auth::X_API_KEY;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::limits::limit_of_stamps;
+use crate::limits::{Limiter, limit_of_stamps};
 use crate::page_keys::{PUBLISHABLE_PREFIX, spellings};
 use crate::service::self_check;
+use crate::signed::ScoreSigner;
 use crate::state::State;
 use crate::widget_error::WidgetError;
 
@@ -31,9 +34,9 @@ pub(crate) async fn page(
     scorer: ScorerId,
 ) -> Result<(WidgetPage, Budget)> {
     if !headers.contains_key(X_API_KEY)
-        && let Some(page) = own_page(state, headers, scorer).await?
+        && let Some(page) = own_page(&state.signer, &state.store, headers, scorer).await?
     {
-        return admit(state, page).await;
+        return admit(&state.limiter, state.now(), page).await;
     }
     let key = single_header(headers, &X_API_KEY).ok_or(Error::InvalidKey)?;
     if !key.starts_with(PUBLISHABLE_PREFIX) {
@@ -48,23 +51,29 @@ pub(crate) async fn page(
     if key.scorer != scorer {
         return Err(WidgetError::OtherScorer(key.scorer).into());
     }
-    admit(state, WidgetPage { key, origin: origin.to_owned() }).await
+    admit(&state.limiter, state.now(), WidgetPage { key, origin: origin.to_owned() }).await
 }
 
 /// A page of the server itself, which needs no key in it: the browser says by its origin that the request is from there.
 /// `None` from any other page, or if no key of the scorer allows the server's own origin.
-async fn own_page(state: &State, headers: &HeaderMap, scorer: ScorerId) -> Result<Option<WidgetPage>> {
-    let Some(origin) = self_check::own_origin(state) else { return Ok(None) };
+async fn own_page(
+    signer: &ScoreSigner,
+    store: &Store,
+    headers: &HeaderMap,
+    scorer: ScorerId,
+) -> Result<Option<WidgetPage>> {
+    let Some(origin) = self_check::own_origin(signer) else { return Ok(None) };
     if single_header(headers, &ORIGIN) != Some(&origin) {
         return Ok(None);
     }
-    let key = self_check::key_of(state, scorer).await.map_err(|error| Error::Internal(error.into()))?;
+    let key =
+        self_check::key_of(signer, store, scorer).await.map_err(|error| Error::Internal(error.into()))?;
     Ok(key.map(|key| WidgetPage { key, origin }))
 }
 
-async fn admit(state: &State, page: WidgetPage) -> Result<(WidgetPage, Budget)> {
+async fn admit(limiter: &Limiter, now: UnixMillis, page: WidgetPage) -> Result<(WidgetPage, Budget)> {
     let limit = limit_of_stamps(page.key.stamps_tier, page.key.stamps_limit);
-    let budget = state.limiter.admit(page.key.id, Surface::Stamps, limit, state.now()).await?;
+    let budget = limiter.admit(page.key.id, Surface::Stamps, limit, now).await?;
     Ok((page, budget))
 }
 

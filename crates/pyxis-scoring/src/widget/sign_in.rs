@@ -12,10 +12,12 @@ use pyxis_core::hex;
 use pyxis_core::secret::SecretString;
 use pyxis_signing::payload::personal_message;
 use pyxis_signing::recovery::Signature;
+use pyxis_store::Store;
 use pyxis_store::widget_sessions::{self, WidgetNonceRow, WidgetSessionRow};
 
 use super::page::WidgetPage;
 use super::siwe::{self, SiweMessage, split_origin};
+use crate::contract_wallets::ContractWallets;
 use crate::error::{Error, Result};
 use crate::state::State;
 use crate::widget_error::WidgetError;
@@ -90,7 +92,7 @@ pub(crate) async fn open_session(
         .filter(|row| row.api_key_id == page.key.id && row.origin == page.origin && row.expires_at > now);
     let nonce = nonce.ok_or(WidgetError::Nonce)?;
     check(&read, page, &nonce, now).map_err(fault)?;
-    verify(state, &read, message, signature).await?;
+    verify(state.contract_wallets(), &read, message, signature).await?;
     let token = SecretString::new(entropy::token::<32>(&*state.entropy, TOKEN_PREFIX));
     let row = WidgetSessionRow {
         token_hash: sha256_hex(token.expose().as_bytes()),
@@ -146,7 +148,12 @@ fn check(
 }
 
 /// Checks the signature: by a key of the address (EIP-191), or else by the address's contract (ERC-1271).
-async fn verify(state: &State, read: &SiweMessage, message: &str, signature: &[u8]) -> Result<()> {
+async fn verify(
+    contract_wallets: Option<&dyn ContractWallets>,
+    read: &SiweMessage,
+    message: &str,
+    signature: &[u8],
+) -> Result<()> {
     if signature.len() > MAX_SIGNATURE {
         return Err(WidgetError::Signature.into());
     }
@@ -155,7 +162,7 @@ async fn verify(state: &State, read: &SiweMessage, message: &str, signature: &[u
     if signer == Some(read.address) {
         return Ok(());
     }
-    let Some(wallets) = state.contract_wallets() else {
+    let Some(wallets) = contract_wallets else {
         return Err(WidgetError::NoNode(read.chain_id).into());
     };
     match wallets.accepts(read.chain_id, read.address, hash, signature).await {
@@ -173,9 +180,14 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The holder whose session token is in `headers`, for exactly this key, scorer and origin.
-pub(crate) async fn holder(state: &State, page: &WidgetPage, headers: &HeaderMap) -> Result<SignedInHolder> {
+pub(crate) async fn holder(
+    store: &Store,
+    now: UnixMillis,
+    page: &WidgetPage,
+    headers: &HeaderMap,
+) -> Result<SignedInHolder> {
     let token = bearer(headers).ok_or(WidgetError::NoSession)?;
-    let found = widget_sessions::find(&state.store, &sha256_hex(token.as_bytes()), state.now()).await?;
+    let found = widget_sessions::find(store, &sha256_hex(token.as_bytes()), now).await?;
     let found = found.filter(|row| {
         row.api_key_id == page.key.id && row.scorer_id == page.key.scorer && row.origin == page.origin
     });
@@ -183,9 +195,9 @@ pub(crate) async fn holder(state: &State, page: &WidgetPage, headers: &HeaderMap
 }
 
 /// Ends the session whose token is in `headers`, if there is one.
-pub(crate) async fn sign_out(state: &State, page: &WidgetPage, headers: &HeaderMap) -> Result<()> {
+pub(crate) async fn sign_out(store: &Store, page: &WidgetPage, headers: &HeaderMap) -> Result<()> {
     if let Some(token) = bearer(headers) {
-        widget_sessions::remove(&state.store, page.key.id, &sha256_hex(token.as_bytes())).await?;
+        widget_sessions::remove(store, page.key.id, &sha256_hex(token.as_bytes())).await?;
     }
     Ok(())
 }

@@ -21,7 +21,9 @@ pub(super) async fn run(global: &Global, command: AddressCommand) -> Result<Exit
             activity::update_derived_data(&app).await?;
             erased.into_iter().collect()
         }
-        AddressCommand::Receipts { address } => erasures::receipts(state, actor.workspace, address).await?,
+        AddressCommand::Receipts { address } => {
+            erasures::receipts(&state.books, actor.workspace, address).await?
+        }
     };
     if found.is_empty() {
         out::notice(format_args!("nothing to erase or show: nothing is stored about this address"));

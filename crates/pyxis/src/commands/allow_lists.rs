@@ -34,13 +34,13 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
             true
         }
         AllowListCommand::List => {
-            let lists = allow_lists::list(state, &actor).await?;
+            let lists = allow_lists::list(&state.store, &actor).await?;
             let rows: Vec<Value> = lists.iter().map(allow_list_json).collect();
             out::list(global.json, "allow lists", COLUMNS, &rows);
             true
         }
         AllowListCommand::Show { name, addresses: false } => {
-            let list = allow_lists::get(state, &actor, &name.get()?).await?;
+            let list = allow_lists::get(&state.store, &actor, &name.get()?).await?;
             if global.json {
                 out::json(&allow_list_json(&list));
             } else {
@@ -65,7 +65,7 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
             let (name, first) = name.split()?;
             let addresses = read(addresses.after(first)?)?;
             let mut total = ListChange { changed: 0, withdrawn: 0 };
-            allow_lists::get(state, &actor, &name).await?;
+            allow_lists::get(&state.store, &actor, &name).await?;
             let count = out::count_noun(addresses.len(), "address");
             confirm(confirmation, &format!("remove {count} from {name} and withdraw their Stamps"))?;
             for part in addresses.chunks(MAX_CHANGED) {
@@ -77,7 +77,7 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
         }
         AllowListCommand::Delete { name, confirmation } => {
             let name = name.get()?;
-            allow_lists::get(state, &actor, &name).await?;
+            allow_lists::get(&state.store, &actor, &name).await?;
             confirm(confirmation, &format!("delete the list {name} and withdraw its Stamps"))?;
             let done = allow_lists::delete(state, &actor, &name).await?;
             print(global.json, &name, "removed", done);
@@ -142,7 +142,7 @@ fn print(as_json: bool, name: &StampName, done: &str, change: ListChange) -> boo
 async fn print_addresses(state: &State, actor: &Actor, name: &StampName) -> Result<()> {
     let mut after = None;
     loop {
-        let page = allow_lists::addresses(state, actor, name, after, PAGE).await?;
+        let page = allow_lists::addresses(&state.store, actor, name, after, PAGE).await?;
         for row in &page {
             out::line(row.address);
         }

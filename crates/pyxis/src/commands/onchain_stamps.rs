@@ -30,16 +30,16 @@ pub(super) async fn run(global: &Global, command: OnchainStampCommand) -> Result
             out::outcome(global.json, &stamp_json(&stamp), said);
         }
         OnchainStampCommand::List => {
-            let stamps = onchain_stamps::list(state, &actor).await?;
+            let stamps = onchain_stamps::list(&state.store, &actor).await?;
             print(global.json, &stamps.iter().map(stamp_json).collect::<Vec<_>>());
         }
         OnchainStampCommand::Show { name } => {
-            let stamp = stamp_json(&onchain_stamps::get(state, &actor, &name.get()?).await?);
+            let stamp = stamp_json(&onchain_stamps::get(&state.store, &actor, &name.get()?).await?);
             if global.json { out::json(&stamp) } else { print(false, &[stamp]) }
         }
         OnchainStampCommand::Remove { name, confirmation } => {
             let name = name.get()?;
-            onchain_stamps::get(state, &actor, &name).await?;
+            onchain_stamps::get(&state.store, &actor, &name).await?;
             confirm(confirmation, &format!("remove the on-chain Stamp {name} and withdraw what was issued"))?;
             let withdrawn = onchain_stamps::remove(state, &actor, &name).await?;
             let value = json!({ "name": name, "withdrawn": withdrawn });

@@ -68,7 +68,7 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
         ScoreJobCommand::Remove { id, confirmation } => {
             score_jobs::find(&state.store, actor.workspace, id).await?;
             confirm(confirmation, &format!("remove the job {id} and its results"))?;
-            score_jobs::remove(state, &actor, id).await?;
+            score_jobs::remove(&state.store, &state.audited, &actor, id).await?;
             out::outcome(global.json, &json!({ "removed": id }), format_args!("removed {id}"));
             true
         }
@@ -180,7 +180,8 @@ async fn download(
     file: &Path,
 ) -> Result<()> {
     let format = streamed::table_format(format, file);
-    let pieces = score_jobs::download(&app.scoring, actor, id, rows, format).await?;
+    let pieces =
+        score_jobs::download(&app.scoring.store, &app.scoring.audited, actor, id, rows, format).await?;
     let bytes = streamed::write(pieces, file).await?;
     streamed::print_result(as_json, file, bytes);
     Ok(())

@@ -16,7 +16,7 @@ pub(super) async fn run(global: &Global, command: ScoreKeyCommand) -> Result<Exi
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
     let keys = match command {
-        ScoreKeyCommand::List => score_keys::list(state).await?,
+        ScoreKeyCommand::List => score_keys::list(&state.signer, state.now()).await?,
         ScoreKeyCommand::Rotate { scheme, after, compromised } => {
             let scheme = ScoreKeyScheme::from_name(&scheme).context("unknown scheme; use es256 or eip712")?;
             let signs_from = after.map(|days| state.now().plus(Duration::from_hours(24 * u64::from(days))));

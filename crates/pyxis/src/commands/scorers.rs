@@ -75,8 +75,8 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
         ScorerCommand::Export { id, out: file, format, at } => {
             streamed::refuse_existing(&file)?;
             let format = streamed::table_format(format.as_deref(), &file);
-            let population = Population::load(state, &actor, id, at).await?;
-            let pieces = population::export(state, &actor, population, format).await?;
+            let population = Population::load(&state.store, state.now(), &actor, id, at).await?;
+            let pieces = population::export(&state.audited, &actor, population, format).await?;
             let bytes = Box::pin(streamed::write(pieces, &file)).await?;
             streamed::print_result(global.json, &file, bytes);
             true

@@ -13,7 +13,7 @@ pub(super) async fn run(global: &Global, command: StampKeyCommand) -> Result<Exi
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
     let keys = match command {
-        StampKeyCommand::List => stamp_keys::list(state, actor.workspace).await?,
+        StampKeyCommand::List => stamp_keys::list(&state.store, actor.workspace).await?,
         StampKeyCommand::Rotate { compromised } => {
             vec![stamp_keys::rotate(state, &actor, compromised).await?]
         }

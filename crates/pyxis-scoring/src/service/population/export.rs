@@ -6,12 +6,12 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::long_work;
 use serde_json::json;
 
 use super::{Error, Population, Result, ScoredAddress};
 use crate::record::RecordStamp;
-use crate::state::State;
 use crate::tabular::{ColumnKind, TableCell, TableColumn, TableFormat, TableWriter};
 
 /// Addresses read at once.
@@ -19,12 +19,12 @@ const PAGE: u32 = 2000;
 
 /// Exports all scored addresses, piece by piece. A failure midway is the last item.
 pub async fn export(
-    state: &State,
+    audited: &AuditedStore,
     actor: &Actor,
     population: Population,
     format: TableFormat,
 ) -> Result<impl Stream<Item = Result<Bytes>> + Send + use<>> {
-    let change = state.audited.begin(actor).await?;
+    let change = audited.begin(actor).await?;
     let at = population.at.map(pyxis_core::clock::UnixMillis::to_rfc3339);
     let detail = json!({ "scorer": population.scorer, "at": at, "format": format.as_str() });
     change.commit(AuditEvent::PopulationExported, detail).await?;

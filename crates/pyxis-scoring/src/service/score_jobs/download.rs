@@ -6,12 +6,12 @@ use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{ScoreJobId, WorkspaceId};
 use pyxis_models::scope::Model;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::{Store, score_jobs};
 use serde_json::json;
 
 use super::{Error, Result, find};
 use crate::jobs::rows::{ResultRow, RowOutcome, RowScore};
-use crate::state::State;
 use crate::tabular::{ColumnKind, TableCell, TableColumn, TableFormat, TableWriter};
 
 /// Chunks read at once.
@@ -30,18 +30,19 @@ pub enum Rows {
 
 /// The results of a job so far, in the order of the upload, piece by piece. A failure midway is the last item.
 pub async fn download(
-    state: &State,
+    store: &Store,
+    audited: &AuditedStore,
     actor: &Actor,
     id: ScoreJobId,
     rows: Rows,
     format: TableFormat,
 ) -> Result<impl Stream<Item = Result<Bytes>> + Send + use<>> {
-    let job = find(&state.store, actor.workspace, id).await?;
-    let change = state.audited.begin(actor).await?;
+    let job = find(store, actor.workspace, id).await?;
+    let change = audited.begin(actor).await?;
     let detail = json!({ "job": id, "scorer": job.scorer_id, "format": format.as_str() });
     change.commit(AuditEvent::PopulationExported, detail).await?;
     let writer = TableWriter::new(format, columns()).map_err(Error::internal)?;
-    let reader = Reader { store: state.store.clone(), workspace: actor.workspace, id, rows };
+    let reader = Reader { store: store.clone(), workspace: actor.workspace, id, rows };
     let start = Some((reader, writer, 0));
     Ok(stream::try_unfold(start, |place| async move {
         let Some((reader, mut writer, from)) = place else { return Ok(None) };

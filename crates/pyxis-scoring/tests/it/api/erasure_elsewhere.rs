@@ -41,7 +41,7 @@ engines! {
         let counts = ["allow_list_entries", "issued_stamps", "stamps"].map(|kind| count(&receipt, kind));
         assert_eq!(counts, [1, 1, 1]);
         assert_eq!(occurrences(scene, wallet(1)).await, [""; 0]);
-        let list = allow_lists::get(&scene.state, &actor, &own_stamps::name()).await.unwrap();
+        let list = allow_lists::get(&scene.state.store, &actor, &own_stamps::name()).await.unwrap();
         assert_eq!((list.addresses, scene.count("listed_addresses").await), (1, 1), "the other one stays");
     }
 

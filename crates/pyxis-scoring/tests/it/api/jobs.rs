@@ -58,8 +58,19 @@ async fn lines(pieces: impl Stream<Item = Result<Bytes>>) -> Vec<String> {
 }
 
 pub(super) async fn results(scene: &Scene, job: &ScoreJobRow, rows: Rows) -> Vec<String> {
-    lines(score_jobs::download(&scene.state, &actor(scene), job.id, rows, TableFormat::Csv).await.unwrap())
+    lines(
+        score_jobs::download(
+            &scene.state.store,
+            &scene.state.audited,
+            &actor(scene),
+            job.id,
+            rows,
+            TableFormat::Csv,
+        )
         .await
+        .unwrap(),
+    )
+    .await
 }
 
 /// A source that fails while it is told to.
@@ -113,7 +124,7 @@ engines! {
         let model = scene.state.models.current().await.unwrap();
         assert!(model.fingerprint.len() == 64);
         let manager = actor(&scene);
-        let pieces = score_jobs::download(&scene.state, &manager, job.id, Rows::All, TableFormat::Parquet);
+        let pieces = score_jobs::download(&scene.state.store, &scene.state.audited, &manager, job.id, Rows::All, TableFormat::Parquet);
         let parquet = whole(pieces.await.unwrap()).await;
         assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
     }
@@ -147,7 +158,7 @@ engines! {
         assert_eq!(find(&scene, &job).await.state, ScoreJobState::Done);
         assert_eq!(find(&scene, &second).await.state, ScoreJobState::Canceled);
         assert!(score_jobs::cancel(&scene.state, &actor(&scene), job.id).await.is_err());
-        score_jobs::remove(&scene.state, &actor(&scene), second.id).await.unwrap();
+        score_jobs::remove(&scene.state.store, &scene.state.audited, &actor(&scene), second.id).await.unwrap();
         let gone = score_jobs::find(&scene.state.store, scene.workspace, second.id).await;
         assert!(matches!(gone, Err(Error::NotFound(_))));
     }
@@ -215,7 +226,7 @@ engines! {
         scene.on_day(2);
         scene.verify(wallet(2), "A", "a:2", 30).await;
         read(2).await;
-        let of = async |at| Population::load(&scene.state, &actor(&scene), scorer, at).await.unwrap();
+        let of = async |at| Population::load(&scene.state.store, scene.state.now(), &actor(&scene), scorer, at).await.unwrap();
         let now = population::summary(&of(None).await).await.unwrap();
         assert_eq!((now.addresses, now.passing, now.outdated), (2, 2, 0));
         let shares: Vec<_> = now.stamps.iter().map(|share| (&*share.name, share.addresses, share.passing)).collect();
@@ -237,10 +248,10 @@ engines! {
         }
         let page = of(None).await.page(Some(wallet(1)), 9).await.unwrap();
         assert_eq!(page.iter().map(|line| line.address).collect::<Vec<_>>(), [wallet(2)]);
-        let pieces = population::export(&scene.state, &actor(&scene), of(None).await, TableFormat::Csv).await;
+        let pieces = population::export(&scene.state.audited, &actor(&scene), of(None).await, TableFormat::Csv).await;
         let lines = Box::pin(lines(pieces.unwrap())).await;
         assert!(lines[2].starts_with(&format!("{},2.5,1,true,", wallet(2))), "{lines:?}");
-        let future = Population::load(&scene.state, &actor(&scene), scorer, Some(day(9))).await;
+        let future = Population::load(&scene.state.store, scene.state.now(), &actor(&scene), scorer, Some(day(9))).await;
         assert!(matches!(future, Err(Error::InvalidField { .. })));
     }
 

@@ -28,7 +28,7 @@ async fn sign(scene: &Scene, holders: &[(u64, &[&str])]) -> Result<Vec<String>, 
 }
 
 async fn keys(scene: &Scene) -> Vec<ListedStampKey> {
-    stamp_keys::list(&scene.state, scene.workspace).await.unwrap()
+    stamp_keys::list(&scene.state.store, scene.workspace).await.unwrap()
 }
 
 engines! {

@@ -120,7 +120,7 @@ engines! {
         let scores = [points(scene, scorer, 1).await, points(scene, scorer, 2).await];
         assert_eq!(scores, ["5.00000", "0.00000"], "the account counts once");
         assert_eq!((points(scene, scorer, 3).await, points(scene, scorer, 4).await), ("5.00000".into(), "5.00000".into()));
-        let rows = allow_lists::addresses(&scene.state, &actor(scene), &name(), None, 10).await.unwrap();
+        let rows = allow_lists::addresses(&scene.state.store, &actor(scene), &name(), None, 10).await.unwrap();
         let of = |number| rows.iter().find(|row| row.address == wallet(number)).unwrap().nullifiers.clone();
         assert_eq!((of(1), of(4)), (Some(r#"["member:1"]"#.to_owned()), None));
         // Other nullifiers hold from the next Stamp.
@@ -180,7 +180,7 @@ engines! {
         // In the same millisecond it would be the credential that was withdrawn.
         scene.clock.advance(Duration::from_secs(1));
         assert_eq!((issue(scene, 2).await, points(scene, scorer, 2).await), ("accepted".into(), "5.00000".into()));
-        let list = allow_lists::get(&scene.state, &actor(scene), &name()).await.unwrap();
+        let list = allow_lists::get(&scene.state.store, &actor(scene), &name()).await.unwrap();
         assert_eq!((list.addresses, list.issued), (2, 2));
         let done = allow_lists::delete(&scene.state, &actor(scene), &name()).await.unwrap();
         assert_eq!((done.changed, done.withdrawn), (2, 2));
@@ -245,7 +245,7 @@ engines! {
         listed(scene, &[1, 2]).await;
         stamp_keys::rotate(&scene.state, &actor(scene), true).await.unwrap();
         assert_eq!(issue(scene, 1).await, "accepted");
-        let did = stamp_keys::list(&scene.state, scene.workspace).await.unwrap()[0].row.did.clone();
+        let did = stamp_keys::list(&scene.state.store, scene.workspace).await.unwrap()[0].row.did.clone();
         issuers::remove(&scene.state.audited, &actor(scene), &did).await.unwrap();
         assert_eq!(issue(scene, 2).await, "unknown_issuer");
     }
@@ -290,6 +290,6 @@ engines! {
         let unknown = ScorerId::try_from(scorer.get() + 1).unwrap();
         let weight = Some((unknown, "1".parse().unwrap()));
         assert!(matches!(create(OwnStampInput { weight, ..other }).await, Err(Error::NotFound(_))));
-        assert_eq!(allow_lists::list(&scene.state, &actor(scene)).await.unwrap().len(), 1);
+        assert_eq!(allow_lists::list(&scene.state.store, &actor(scene)).await.unwrap().len(), 1);
     }
 }

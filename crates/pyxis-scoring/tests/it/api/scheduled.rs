@@ -98,7 +98,7 @@ engines! {
             let found = votes::scores(&open, scorer, &[wallet(1)], Some(moment)).await.unwrap().unwrap();
             let VoteScore { score, passes, .. } = found.known[&wallet(1)];
             let actor = Actor::cli(scene.workspace);
-            let population = Population::load(&scene.state, &actor, scorer, Some(moment)).await.unwrap();
+            let population = Population::load(&scene.state.store, scene.state.now(), &actor, scorer, Some(moment)).await.unwrap();
             let line = population.page(None, 9).await.unwrap().remove(0);
             let list = score_lists::passing(&scene.state, &actor, scorer, Some(moment)).await.unwrap();
             assert_eq!((line.passing, list.tree.is_some()), (passes, passes), "{moment:?}");

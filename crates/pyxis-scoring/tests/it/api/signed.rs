@@ -381,7 +381,7 @@ engines! {
         scene.clock.set(day(7));
         let keys = jwks(scene).await;
         assert_eq!((keys.len(), &keys[0]["kid"]), (1, &header["kid"]));
-        let statuses: Vec<_> = score_keys::list(&scene.state).await.unwrap();
+        let statuses: Vec<_> = score_keys::list(&scene.state.signer, scene.state.now()).await.unwrap();
         let statuses: Vec<_> = statuses.iter().map(|key| key.status(scene.state.now())).collect();
         assert_eq!(statuses, ["active", "active", "retired"], "of eip712 and of both tokens' keys");
     }
@@ -440,7 +440,7 @@ engines! {
         let refused =
             score_keys::rotate(&scene.state, &Actor::cli(guest), ScoreKeyScheme::Es256, Rotation::default()).await;
         assert!(refused.unwrap_err().to_string().contains("first workspace"));
-        score_keys::list(&scene.state).await.unwrap();
+        score_keys::list(&scene.state.signer, scene.state.now()).await.unwrap();
         let node = scene.node_signing(SignerConfig::default());
         let (here, there) = (Actor::cli(scene.workspace), Actor::cli(scene.workspace));
         let (first, second) = tokio::join!(
@@ -449,7 +449,7 @@ engines! {
         );
         let made: Vec<i64> = [&first, &second].into_iter().flatten().map(|key| key.row.number).collect();
         assert!(!made.is_empty(), "{first:?} {second:?}");
-        let known = score_keys::list(&scene.state).await.unwrap();
+        let known = score_keys::list(&scene.state.signer, scene.state.now()).await.unwrap();
         let tokens = known.iter().filter(|key| key.row.scheme == ScoreKeyScheme::Es256);
         assert_eq!(tokens.count(), 1 + made.len(), "each success is one key");
     }
