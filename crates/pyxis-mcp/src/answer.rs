@@ -7,6 +7,7 @@ use http::header::RETRY_AFTER;
 use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use pyxis_gateway as gateway;
+use pyxis_gateway::Config;
 use pyxis_gateway::agent_tools::message;
 use pyxis_gateway::approvals::announced::AnnouncementRecord;
 use pyxis_gateway::approvals::edited::EditedRecord;
@@ -53,8 +54,8 @@ pub(crate) struct PendingApproval {
 
 impl PendingApproval {
     /// Page on which a person decides.
-    pub(crate) fn page(&self, gateway: &gateway::State) -> String {
-        format!("{}/approve/{}", gateway.config.base_url, self.txn_id)
+    pub(crate) fn page(&self, config: &Config) -> String {
+        format!("{}/approve/{}", config.base_url, self.txn_id)
     }
 }
 

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use axum::{Router, middleware};
 use pyxis_gateway as gateway;
+use pyxis_gateway::Config;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -44,7 +45,7 @@ pub fn router(gateway: &gateway::State, has_consent_page: bool) -> Router {
     let server = McpServer::new(AgentRequests::new(gateway.clone()));
     let direct = middleware::from_fn_with_state(server.clone(), direct::answer);
     let check = middleware::from_fn_with_state(check(gateway, has_consent_page), caller::identify);
-    service(gateway, server).layer(direct).layer(check)
+    service(&gateway.config, server).layer(direct).layer(check)
 }
 
 /// The route of any server, with the transport and the checks of this one. The official test suite needs tools that
@@ -55,7 +56,7 @@ pub fn mount<S: ServerHandler + Clone>(
     server: S,
 ) -> Router {
     let check = middleware::from_fn_with_state(check(gateway, has_consent_page), caller::identify);
-    service(gateway, server).layer(check)
+    service(&gateway.config, server).layer(check)
 }
 
 fn check(gateway: &gateway::State, has_consent_page: bool) -> CallerCheck {
@@ -63,8 +64,8 @@ fn check(gateway: &gateway::State, has_consent_page: bool) -> CallerCheck {
 }
 
 /// The protocol, as the SDK speaks it.
-fn service<S: ServerHandler + Clone>(gateway: &gateway::State, server: S) -> Router {
-    let allowed = std::iter::once(&gateway.config.base_url).chain(&gateway.config.mcp_origins);
+fn service<S: ServerHandler + Clone>(config: &Config, server: S) -> Router {
+    let allowed = std::iter::once(&config.base_url).chain(&config.mcp_origins);
     // The host name is not checked: without a key a page that was rebound to this address gets nothing.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

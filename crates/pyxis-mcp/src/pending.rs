@@ -6,6 +6,7 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway as gateway;
+use pyxis_gateway::Config;
 use rmcp::model::{
     CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ElicitRequest, ElicitRequestParams,
     InputRequest, InputRequests, InputRequiredResult, RequestStateCodec, SealOptions,
@@ -44,7 +45,7 @@ struct RequestState {
 pub(crate) struct RequestStateSealer(RequestStateCodec);
 
 impl RequestStateSealer {
-    pub(crate) fn new(gateway: &gateway::State) -> Self {
+    pub(crate) fn new(gateway: &pyxis_gateway::State) -> Self {
         let key = gateway.keyring.derive("mcp-request-state");
         // Derived keys have 32 bytes, the length that is checked otherwise.
         Self(RequestStateCodec::new_unchecked(key.expose().clone()))
@@ -82,7 +83,8 @@ fn bound(caller: &McpCaller, call: &Call) -> Vec<u8> {
 
 /// Answers a call that has waited long enough.
 pub(crate) fn respond(
-    gateway: &gateway::State,
+    config: &Config,
+    now: UnixMillis,
     sealer: &RequestStateSealer,
     abilities: Abilities,
     caller: &McpCaller,
@@ -90,33 +92,33 @@ pub(crate) fn respond(
     waiting: &PendingApproval,
 ) -> CallToolResponse {
     if abilities.tasks {
-        return CallToolResponse::Task(CreateTaskResult::new(task::from_pending(gateway, waiting)));
+        return CallToolResponse::Task(CreateTaskResult::new(task::from_pending(config, now, waiting)));
     }
-    let state = sealer.seal(caller, call, &waiting.txn_id, gateway.now()).filter(|_| abilities.pages);
+    let state = sealer.seal(caller, call, &waiting.txn_id, now).filter(|_| abilities.pages);
     match state {
         Some(state) => {
-            let requests = InputRequests::from([(APPROVAL.to_owned(), input_request(gateway, waiting))]);
+            let requests = InputRequests::from([(APPROVAL.to_owned(), input_request(config, waiting))]);
             CallToolResponse::InputRequired(InputRequiredResult::new(Some(requests), Some(state)))
         }
-        None => CallToolResponse::Complete(text(gateway, waiting)),
+        None => CallToolResponse::Complete(text(config, waiting)),
     }
 }
 
-fn input_request(gateway: &gateway::State, waiting: &PendingApproval) -> InputRequest {
+fn input_request(config: &Config, waiting: &PendingApproval) -> InputRequest {
     InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message: format!(
             "This request needs a person's approval. Open the page to decide.{}",
             waiting.announcements.in_words()
         ),
-        url: waiting.page(gateway),
+        url: waiting.page(config),
         elicitation_id: waiting.txn_id.clone(),
     }))
 }
 
 /// The answer for clients without further abilities.
-pub(crate) fn text(gateway: &gateway::State, waiting: &PendingApproval) -> CallToolResult {
-    let page = waiting.page(gateway);
+pub(crate) fn text(config: &Config, waiting: &PendingApproval) -> CallToolResult {
+    let page = waiting.page(config);
     let PendingApproval { txn_id, status, expires_at, announcements, .. } = waiting;
     let said = if status == "approved" {
         format!("Approved and being sent. Call `wait` with txn_id {txn_id} for the response.")

@@ -117,7 +117,7 @@ impl McpServer {
             ProxyResponse::Final(result) => result.into(),
             // Who was asked already has seen the page; asking again would not help.
             ProxyResponse::Pending(waiting) if state.is_some() => {
-                pending::text(&self.requests.gateway, &waiting).into()
+                pending::text(&self.requests.gateway.config, &waiting).into()
             }
             ProxyResponse::Pending(mut waiting) => {
                 let abilities = client.abilities;
@@ -127,7 +127,7 @@ impl McpServer {
                     waiting.created_at = times.map(|times| times.created_at.to_rfc3339());
                 }
                 let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
-                pending::respond(gateway, sealer, abilities, caller, call, &waiting)
+                pending::respond(&gateway.config, gateway.now(), sealer, abilities, caller, call, &waiting)
             }
         })
     }
@@ -147,7 +147,7 @@ impl McpServer {
         }
         Ok(match self.deliver(caller, &txn_id, response).await? {
             ProxyResponse::Final(result) => result.into(),
-            ProxyResponse::Pending(waiting) => pending::text(&self.requests.gateway, &waiting).into(),
+            ProxyResponse::Pending(waiting) => pending::text(&self.requests.gateway.config, &waiting).into(),
         })
     }
 
@@ -320,7 +320,13 @@ impl ServerHandler for McpServer {
         let response = self.poll_task(&caller, &request.task_id).await?;
         let answer = self.deliver(&caller, &request.task_id, response).await?;
         let times = self.transaction_times(&caller, &request.task_id).await?;
-        Ok(GetTaskResult::new(task::detailed(&self.requests.gateway, &request.task_id, answer, times)))
+        Ok(GetTaskResult::new(task::detailed(
+            &self.requests.gateway.config,
+            self.requests.gateway.now(),
+            &request.task_id,
+            answer,
+            times,
+        )))
     }
 
     async fn update_task(

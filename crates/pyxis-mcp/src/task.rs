@@ -1,6 +1,8 @@
 //! Transactions as tasks (extension `io.modelcontextprotocol/tasks`). The id of a task is that of its transaction.
 
+use pyxis_core::clock::UnixMillis;
 use pyxis_gateway as gateway;
+use pyxis_gateway::Config;
 use pyxis_gateway::approvals::delivery::TransactionTimes;
 use rmcp::model::{CallToolResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
 use serde_json::Value;
@@ -11,8 +13,8 @@ use crate::answer::{PendingApproval, ProxyResponse};
 const POLL_INTERVAL: u64 = 2000;
 
 /// The task of a transaction that is not settled.
-pub(crate) fn from_pending(gateway: &gateway::State, waiting: &PendingApproval) -> Task {
-    let now = gateway.now().to_rfc3339();
+pub(crate) fn from_pending(config: &Config, now: UnixMillis, waiting: &PendingApproval) -> Task {
+    let now = now.to_rfc3339();
     let created = waiting.created_at.clone().unwrap_or_else(|| now.clone());
     let said = if waiting.status == "approved" {
         "Approved and being sent.".to_owned()
@@ -20,7 +22,7 @@ pub(crate) fn from_pending(gateway: &gateway::State, waiting: &PendingApproval) 
         // The address ends at a blank, never at a full stop.
         format!(
             "A person must approve this request: {}{}",
-            waiting.page(gateway),
+            waiting.page(config),
             waiting.announcements.in_words()
         )
     };
@@ -32,18 +34,18 @@ pub(crate) fn from_pending(gateway: &gateway::State, waiting: &PendingApproval) 
 /// The present state of the task with this id. A withdrawn request is a canceled task. Every other end has a result: one
 /// that a person denied, that expired, or whose target failed, is completed with an error for the model.
 pub(crate) fn detailed(
-    gateway: &gateway::State,
+    config: &Config,
+    now: UnixMillis,
     txn_id: &str,
     answer: ProxyResponse,
     times: Option<TransactionTimes>,
 ) -> DetailedTask {
     let result = match answer {
         ProxyResponse::Pending(waiting) => {
-            return DetailedTask::new(from_pending(gateway, &waiting), TaskPayload::Working);
+            return DetailedTask::new(from_pending(config, now, &waiting), TaskPayload::Working);
         }
         ProxyResponse::Final(result) => result,
     };
-    let now = gateway.now();
     let (created, ended) =
         times.map_or((now, now), |times| (times.created_at, times.ended_at.unwrap_or(now)));
     let task = Task::new(txn_id, TaskStatus::Completed, created.to_rfc3339(), ended.to_rfc3339());

@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::proof::NetworkName;
 use pyxis_evm::Chain;
 use pyxis_store::block_clocks::{self, ClockKind, ClockRow};
 use pyxis_store::proof_log;
 
+use crate::chains::Chains;
 use crate::clocks::LocalClock;
 use crate::error::{Error, Result};
 use crate::network::Network;
@@ -110,9 +111,9 @@ pub async fn latest(state: &State, network: &Network) -> Result<ClockBlock> {
 }
 
 /// The preceding block, on a network with nodes.
-pub(crate) async fn before(state: &State, network: &Network, block: ClockBlock) -> Result<ClockBlock> {
+pub(crate) async fn before(chains: &Chains, network: &Network, block: ClockBlock) -> Result<ClockBlock> {
     let number = block.height.checked_sub(1).and_then(|height| u64::try_from(height).ok());
-    match (state.chains.get(&network.name), number) {
+    match (chains.get(&network.name), number) {
         (Some(chain), Some(number)) => Ok(chain.block(number, network.confirmations).await?.into()),
         _ => Err(Error::InvalidSnapshot),
     }
@@ -154,7 +155,7 @@ pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Re
     let block = match state.chains.get(&network.name) {
         Some(_) if local.counted_here(height) => QuestionBlock::of_registry(local.block(height), true),
         Some(chain) => {
-            let mined = mined(state, (network, chain), height).await?;
+            let mined = mined(&*state.clock, (network, chain), height).await?;
             let registry_height = local.registry_height(mined);
             QuestionBlock { registry_height, at: mined.at, mined: Some(mined), before_nodes: false }
         }
@@ -169,12 +170,12 @@ pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Re
 }
 
 /// A block of a network with nodes.
-async fn mined(state: &State, (network, chain): (&Network, &Chain), height: i64) -> Result<ClockBlock> {
+async fn mined(clock: &dyn Clock, (network, chain): (&Network, &Chain), height: i64) -> Result<ClockBlock> {
     let number = u64::try_from(height).map_err(|_| Error::InvalidSnapshot)?;
     if chain.known_head().is_none_or(|head| number > head.number) {
         // It may have been mined since the last query, and the node that is asked first may lag behind.
-        let head = chain.newest(state.now()).await?;
-        let head = if number > head.number { chain.highest(state.now()).await? } else { head };
+        let head = chain.newest(clock.now()).await?;
+        let head = if number > head.number { chain.highest(clock.now()).await? } else { head };
         if number > head.number {
             return Err(Error::InvalidSnapshot);
         }

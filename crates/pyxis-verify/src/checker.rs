@@ -2,6 +2,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind, Subject};
+use pyxis_store::Store;
 use pyxis_store::proofs::{self, Ended, ProofRow, RegistryQuery};
 
 use crate::block_height::{self, QuestionBlock, Snapshot};
@@ -67,9 +68,9 @@ pub async fn check_many(
     let mut verdicts = if !ask.network.registry {
         vec![CheckVerdict::Invalid(Reason::None); subjects.len()]
     } else if explain || subjects.len() == 1 {
-        explained(state, &question, subjects).await?
+        explained(&state.store, &question, subjects).await?
     } else {
-        plain(state, &question, subjects).await?
+        plain(&state.store, &question, subjects).await?
     };
     if let Some(contracts) = ask.network.contracts_for(ask.kind).filter(|_| !block.before_nodes) {
         add_contracts(state, (ask, contracts), (&question, block), subjects, &mut verdicts).await?;
@@ -77,8 +78,8 @@ pub async fn check_many(
     Ok(verdicts)
 }
 
-async fn plain(state: &State, question: &RegistryQuery, subjects: &[Subject]) -> Result<Vec<CheckVerdict>> {
-    let mut live = proofs::live_among(&state.store, question, subjects).await?;
+async fn plain(store: &Store, question: &RegistryQuery, subjects: &[Subject]) -> Result<Vec<CheckVerdict>> {
+    let mut live = proofs::live_among(store, question, subjects).await?;
     live.sort_unstable();
     let verdict = |subject: &Subject| match live.binary_search(subject) {
         Ok(_) => CheckVerdict::Valid(None),
@@ -149,17 +150,17 @@ async fn ask_contracts(
         };
         // Some node reported this block, and none has its state yet.
         steps -= 1;
-        block = block_height::before(state, ask.network, block).await.map_err(|_| behind)?;
+        block = block_height::before(&state.chains, ask.network, block).await.map_err(|_| behind)?;
     }
 }
 
 async fn explained(
-    state: &State,
+    store: &Store,
     question: &RegistryQuery,
     subjects: &[Subject],
 ) -> Result<Vec<CheckVerdict>> {
-    let rows = proofs::known_of(&state.store, question, subjects).await?;
-    let blocked = proofs::blocked_among(&state.store, question, subjects).await?;
+    let rows = proofs::known_of(store, question, subjects).await?;
+    let blocked = proofs::blocked_among(store, question, subjects).await?;
     let verdict = |subject: &Subject| {
         let rows: Vec<&ProofRow> = rows.iter().filter(|row| row.subject == *subject).collect();
         evaluate(question, &rows, blocked.contains(subject))

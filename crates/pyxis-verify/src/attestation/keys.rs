@@ -8,6 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::secret::SecretBytes;
 use pyxis_store::attestation_keys::{self, KeyRow, Scheme};
+use pyxis_store::cipher::Keyring;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -33,7 +34,7 @@ pub async fn active(state: &State, scheme: Scheme) -> Result<KeyRow> {
             return Ok(row);
         }
         let known = attestation_keys::list(&state.store).await?;
-        let row = new(state, scheme, known.first().map_or(1, |row| row.id + 1))?;
+        let row = new(&state.keyring, state.now(), scheme, known.first().map_or(1, |row| row.id + 1))?;
         attestation_keys::insert(&state.store, &row).await?;
     }
     Err(Error::Unavailable("others keep adding keys; try again".into()))
@@ -46,7 +47,7 @@ pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Re
     let old = active(state, scheme).await?;
     let mut change = state.audited.begin(actor).await?;
     let known = attestation_keys::list(&mut change.tx).await?;
-    let row = new(state, scheme, known.first().map_or(1, |row| row.id + 1))?;
+    let row = new(&state.keyring, state.now(), scheme, known.first().map_or(1, |row| row.id + 1))?;
     let retired = attestation_keys::retire(&mut change.tx, old.id, state.now()).await?;
     if !retired || !attestation_keys::insert(&mut change.tx, &row).await? {
         return Err(service::Error::Conflict("someone else just rotated this key"));
@@ -93,30 +94,30 @@ impl From<&KeyRow> for AttestationKey {
     }
 }
 
-fn new(state: &State, scheme: Scheme, id: i64) -> Result<KeyRow> {
+fn new(keyring: &Keyring, now: UnixMillis, scheme: Scheme, id: i64) -> Result<KeyRow> {
     let public_key = match scheme {
         Scheme::Ed25519 => {
-            format!("0x{}", hex::encode(&ed25519(state, id)?.verifying_key().to_bytes()))
+            format!("0x{}", hex::encode(&ed25519(keyring, id)?.verifying_key().to_bytes()))
         }
-        Scheme::Eip712 => secp256k1(state, id)?.address().to_string(),
+        Scheme::Eip712 => secp256k1(keyring, id)?.address().to_string(),
     };
-    Ok(KeyRow { id, scheme, public_key, created_at: state.now(), retired_at: None })
+    Ok(KeyRow { id, scheme, public_key, created_at: now, retired_at: None })
 }
 
-fn seed(state: &State, scheme: Scheme, id: i64) -> SecretBytes {
-    state.keyring.derive(&format!("attestation {} {id}", scheme.as_str()))
+fn seed(keyring: &Keyring, scheme: Scheme, id: i64) -> SecretBytes {
+    keyring.derive(&format!("attestation {} {id}", scheme.as_str()))
 }
 
 /// The private half of an Ed25519 key.
-pub(super) fn ed25519(state: &State, id: i64) -> Result<SigningKey> {
-    let seed = seed(state, Scheme::Ed25519, id);
+pub(super) fn ed25519(keyring: &Keyring, id: i64) -> Result<SigningKey> {
+    let seed = seed(keyring, Scheme::Ed25519, id);
     let seed: &[u8; 32] = seed.expose().as_slice().try_into().map_err(|_| unusable())?;
     Ok(SigningKey::from_bytes(seed))
 }
 
 /// The private half of a secp256k1 key.
-pub(super) fn secp256k1(state: &State, id: i64) -> Result<pyxis_evm::EvmSigningKey> {
-    let seed = seed(state, Scheme::Eip712, id);
+pub(super) fn secp256k1(keyring: &Keyring, id: i64) -> Result<pyxis_evm::EvmSigningKey> {
+    let seed = seed(keyring, Scheme::Eip712, id);
     pyxis_evm::EvmSigningKey::from_bytes(seed.expose()).ok_or_else(unusable)
 }
 

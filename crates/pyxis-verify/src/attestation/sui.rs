@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::keys;
 use crate::block_height::Snapshot;
 use crate::checker::{self, CheckRequest, CheckVerdict};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -83,16 +84,15 @@ pub async fn attest(
     let verdict = checker::check(state, ask, address.into(), explain).await?;
     let CheckVerdict::Valid(until) = verdict else { return Ok((verdict, None)) };
     let key = keys::active(state, Scheme::Ed25519).await?;
-    let (issued_at, expires_at) = lifetime(state, until);
+    let (issued_at, expires_at) = lifetime(&state.config, state.now(), until);
     let bytes = signed_bytes(address, action_id, issued_at, expires_at)?;
-    let signature = keys::ed25519(state, key.id)?.sign(&bytes).to_bytes();
+    let signature = keys::ed25519(&state.keyring, key.id)?.sign(&bytes).to_bytes();
     Ok((verdict, Some(Attestation { signature, issued_at, expires_at })))
 }
 
 /// Starts now and lasts as configured, but not longer than the proof.
-pub(super) fn lifetime(state: &State, until: Option<UnixMillis>) -> (i64, i64) {
-    let now = state.now();
-    let longest = now.plus(state.config.attestation.lifetime);
+pub(super) fn lifetime(config: &Config, now: UnixMillis, until: Option<UnixMillis>) -> (i64, i64) {
+    let longest = now.plus(config.attestation.lifetime);
     (now.seconds(), until.map_or(longest, |until| until.min(longest)).seconds())
 }
 

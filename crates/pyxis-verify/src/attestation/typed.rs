@@ -79,9 +79,9 @@ pub async fn attest(
     let verdict = checker::check(state, ask, wanted.recipient.into(), explain).await?;
     let CheckVerdict::Valid(until) = verdict else { return Ok((verdict, None)) };
     let key = keys::active(state, Scheme::Eip712).await?;
-    let (issued_at, expires_at) = sui::lifetime(state, until);
+    let (issued_at, expires_at) = sui::lifetime(&state.config, state.now(), until);
     let hash = signing_hash(wanted, chain_id, issued_at, expires_at);
-    let signature = keys::secp256k1(state, key.id)?.sign(&hash);
+    let signature = keys::secp256k1(&state.keyring, key.id)?.sign(&hash);
     Ok((verdict, Some(Attestation { signature, signer: key.public_key, issued_at, expires_at })))
 }
 

@@ -4,7 +4,7 @@
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
 use pyxis_core::hex;
-use pyxis_store::blocklist;
+use pyxis_store::{Store, blocklist};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,6 +16,7 @@ use crate::attestation::keys::AttestationKey;
 use crate::attestation::typed::{self, AttestationRequest};
 use crate::attestation::{keys, sui};
 use crate::error::{Error, Result};
+use crate::index::Index;
 use crate::state::State;
 use crate::values::{KindName, VerificationReason};
 
@@ -229,13 +230,15 @@ pub(super) async fn by_index(
     Path(address): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    answer(ask_index(&state, &address, QueryPairs::read(query.as_deref()).explain()).await)
+    answer(
+        ask_index(&state.store, &state.index, &address, QueryPairs::read(query.as_deref()).explain()).await,
+    )
 }
 
-async fn ask_index(state: &State, address: &str, explain: bool) -> Result<String> {
+async fn ask_index(store: &Store, index: &Index, address: &str, explain: bool) -> Result<String> {
     let address = parameters::address(address)?;
-    let blocked = !blocklist::of_subject(&state.store, address.into()).await?.is_empty();
-    let found = if blocked { None } else { state.index.clean_hands(address).await? };
+    let blocked = !blocklist::of_subject(store, address.into()).await?.is_empty();
+    let found = if blocked { None } else { index.clean_hands(address).await? };
     let reason = if blocked { "blocked" } else { "none" };
     let shown = IndexAnswer {
         attestation_id: found.as_ref().map(|found| found.attestation_id.clone()),

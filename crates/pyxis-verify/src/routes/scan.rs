@@ -16,6 +16,7 @@ use super::parameters::QueryPairs;
 use super::responses::{BadQuestion, OpenResponses};
 use super::shared::AddressPath;
 use crate::attestation::keys;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -93,7 +94,7 @@ async fn list(state: &State, address: &str, query: &QueryPairs<'_>) -> Result<St
         .iter()
         .skip((page - 1).saturating_mul(size))
         .take(size)
-        .map(|row| indexed_attestation(state, row, &attester, blocked))
+        .map(|row| indexed_attestation(&state.config, row, &attester, blocked))
         .collect();
     let data = AttestationPageData { page, rows: shown, size, total: rows.len() };
     let page = AttestationPage { data, message: "ok", status_code: 200, success: true };
@@ -107,11 +108,11 @@ fn subject(text: &str) -> Option<Subject> {
     (text.len() >= EVM_LENGTH).then_some(subject)
 }
 
-fn indexed_attestation(state: &State, row: &ProofRow, attester: &str, blocked: bool) -> IndexedAttestation {
+fn indexed_attestation(config: &Config, row: &ProofRow, attester: &str, blocked: bool) -> IndexedAttestation {
     IndexedAttestation {
         attestation_id: format!("pyxis_{}", row.id),
         attester: attester.to_owned(),
-        full_schema_id: state.config.attestation.schema.clone(),
+        full_schema_id: config.attestation.schema.clone(),
         is_receiver: true,
         revoked: blocked || row.ended.is_some(),
         valid_until: row.expires_at.seconds(),

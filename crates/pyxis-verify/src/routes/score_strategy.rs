@@ -28,7 +28,7 @@ use crate::block_height::{self, Snapshot};
 use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::error::{Error, Result};
 use crate::network::Network;
-use crate::score_source::{ScoreQuery, ScoreSourceError, VoterScore};
+use crate::score_source::{ScoreQuery, ScoreSource, ScoreSourceError, VoterScore};
 use crate::state::State;
 use crate::values::{BELOW_THRESHOLD, NO_SCORE, VoteReason};
 
@@ -267,7 +267,7 @@ async fn vote(state: &State, asked: &VoteRequest<'_>) -> Result<String> {
     let snapshot = parameters::snapshot(snapshot)?;
     let fits = |network: &Network| strategy.kinds.iter().all(|kind| network.checks(*kind));
     let network = parameters::chain_among(state.networks(), network, fits)?;
-    let scorer: ScorerId = scorer.parse().map_err(|_| unknown_scorer(state))?;
+    let scorer: ScorerId = scorer.parse().map_err(|_| unknown_scorer(&*state.scores))?;
     let subjects: Vec<EvmAddress> = voters.addresses().collect();
     let found = scores_at(state, network, snapshot, scorer, &voters, &subjects).await?;
     let explain = asked.explain();
@@ -301,7 +301,7 @@ async fn scores_at(
     }
     let query = ScoreQuery { scorer, voters: addresses, moment };
     state.scores.scores(query).await.map_err(|error| match error {
-        ScoreSourceError::UnknownScorer => unknown_scorer(state),
+        ScoreSourceError::UnknownScorer => unknown_scorer(&*state.scores),
         ScoreSourceError::Unknown(unknown) => {
             let reason = |address| {
                 let found = unknown.binary_search_by_key(&address, |unknown| unknown.voter);
@@ -319,8 +319,8 @@ fn not_recorded(entries: BadEntries, moment: Option<UnixMillis>) -> Error {
     Error::NotRecorded { entries, moment }
 }
 
-fn unknown_scorer(state: &State) -> Error {
-    Error::UnknownScorer(state.scores.open_scorers().iter().map(ToString::to_string).collect())
+fn unknown_scorer(scores: &dyn ScoreSource) -> Error {
+    Error::UnknownScorer(scores.open_scorers().iter().map(ToString::to_string).collect())
 }
 
 /// The verdicts about each required kind, each in the order of the addresses.
