@@ -56,7 +56,7 @@ pub(crate) async fn stream(
         who.require_approve(row.credential_id)?;
         Subject::Transaction(txn)
     } else if !task.is_empty() {
-        Subject::Task(tasks::load(&state, &who, &task).await?.row.id)
+        Subject::Task(tasks::load(&state.gateway.store, state.gateway.now(), &who, &task).await?.row.id)
     } else {
         Subject::Inbox
     };

@@ -9,8 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::LOCATION;
 
-use crate::State;
-use crate::cookies::{Cookie, append};
+use crate::cookies::{Cookie, Cookies, append};
 use crate::view::Flash;
 
 const LIFETIME: Duration = Duration::from_mins(1);
@@ -164,9 +163,9 @@ notices! {
 
 impl Notice {
     /// Redirects to `path` (303, so that a reload repeats nothing) and shows this notice there.
-    pub(crate) fn redirect(self, state: &State, path: &str) -> Response {
+    pub(crate) fn redirect(self, cookies: Cookies, path: &str) -> Response {
         let mut response = see_other(path);
-        append(&mut response, state.cookies.set(Cookie::Notice, self.code(), LIFETIME));
+        append(&mut response, cookies.set(Cookie::Notice, self.code(), LIFETIME));
         response
     }
 }

@@ -75,11 +75,11 @@ pub(crate) mod webhooks;
 mod weight_impact;
 
 use pyxis_core::id::AgentId;
-use pyxis_gateway::Error as Service;
+use pyxis_gateway::{Config, Error as Service};
 use pyxis_store::credentials::CredentialRow;
 
+use crate::Error;
 use crate::view::Problems;
-use crate::{Error, State};
 
 /// A service's message as a sentence.
 fn sentence(text: &str) -> String {
@@ -112,7 +112,7 @@ fn agent_id(text: &str) -> Result<AgentId, Error> {
 }
 
 /// A `curl` that makes an agent's first request, with an existing credential and a host it may be sent to.
-fn first_request(state: &State, key: &str, credential: Option<&CredentialRow>) -> String {
+fn first_request(config: &Config, key: &str, credential: Option<&CredentialRow>) -> String {
     let name = credential.map_or("<credential>", |row| row.name.as_str());
     let exact = credential.into_iter().flat_map(credential_form::hosts).find(|host| !host.starts_with('*'));
     let host = exact.unwrap_or_else(|| "api.example.com".to_owned());
@@ -121,6 +121,6 @@ fn first_request(state: &State, key: &str, credential: Option<&CredentialRow>) -
         "curl {}/forward \\\n  -H 'X-PX-Key: {key}' \\\n  -H 'X-PX-Credential: {name}' \\\n  \
          -H 'X-PX-Target: {scheme}://{host}/' \\\n  -H 'X-PX-Method: POST' \\\n  \
          -H 'X-PX-Reason: a first try' \\\n  -d '{{\"hello\":\"world\"}}'",
-        state.gateway.config.base_url
+        config.base_url
     )
 }

@@ -14,7 +14,7 @@ use pyxis_gateway::approvals::view;
 use pyxis_gateway::approvals::viewer_status::NOT_YOURS;
 use pyxis_store::sessions::SessionKind;
 
-use crate::cookies::{Cookie, append};
+use crate::cookies::{Cookie, Cookies, append};
 use crate::notice::Notice;
 use crate::view::{Flash, Layout};
 use crate::{Error, State, csrf};
@@ -56,7 +56,7 @@ impl SignedIn {
             manager: user.role.is_manager(),
             scoring: state.scoring.is_some(),
             verification: state.verify.get().is_some(),
-            pending: self.pending(state).await?,
+            pending: self.pending(&state.gateway).await?,
             flash: self.flash.clone(),
         })
     }
@@ -74,9 +74,9 @@ impl SignedIn {
         if self.rights.may_edit(credential) { Ok(()) } else { Err(Service::Forbidden(why).into()) }
     }
 
-    async fn pending(&self, state: &State) -> Result<u64, Error> {
+    async fn pending(&self, gateway: &pyxis_gateway::State) -> Result<u64, Error> {
         let among = self.rights.approvable();
-        Ok(view::pending(&state.gateway, self.person.workspace(), among.as_deref()).await?)
+        Ok(view::pending(gateway, self.person.workspace(), among.as_deref()).await?)
     }
 }
 
@@ -175,22 +175,22 @@ impl FromRequestParts<State> for AnonymousVisit {
 
 impl AnonymousVisit {
     /// Stores the visit in the browser.
-    pub(crate) fn set_cookie(&self, state: &State, mut response: Response) -> Response {
-        append(&mut response, state.cookies.set(Cookie::Visit, &self.token, SESSION_LIFETIME));
+    pub(crate) fn set_cookie(&self, cookies: Cookies, mut response: Response) -> Response {
+        append(&mut response, cookies.set(Cookie::Visit, &self.token, SESSION_LIFETIME));
         response
     }
 }
 
 /// Stores the session in the browser, replacing the visit.
-pub(crate) fn begin(state: &State, opened: &sessions::OpenedSession, mut response: Response) -> Response {
-    append(&mut response, state.cookies.set(Cookie::Session, opened.token.expose(), SESSION_LIFETIME));
-    append(&mut response, state.cookies.clear(Cookie::Visit));
+pub(crate) fn begin(cookies: Cookies, opened: &sessions::OpenedSession, mut response: Response) -> Response {
+    append(&mut response, cookies.set(Cookie::Session, opened.token.expose(), SESSION_LIFETIME));
+    append(&mut response, cookies.clear(Cookie::Visit));
     response
 }
 
 /// Removes the session from the browser.
-pub(crate) fn end(state: &State, mut response: Response) -> Response {
-    append(&mut response, state.cookies.clear(Cookie::Session));
+pub(crate) fn end(cookies: Cookies, mut response: Response) -> Response {
+    append(&mut response, cookies.clear(Cookie::Session));
     response
 }
 

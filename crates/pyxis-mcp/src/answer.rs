@@ -6,7 +6,6 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::RETRY_AFTER;
 use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
-use pyxis_gateway as gateway;
 use pyxis_gateway::Config;
 use pyxis_gateway::agent_tools::message;
 use pyxis_gateway::approvals::announced::AnnouncementRecord;

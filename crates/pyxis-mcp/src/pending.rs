@@ -5,7 +5,6 @@
 //! and is bound to the agent and to everything the call sends.
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_gateway as gateway;
 use pyxis_gateway::Config;
 use rmcp::model::{
     CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ElicitRequest, ElicitRequestParams,

@@ -1,7 +1,6 @@
 //! Transactions as tasks (extension `io.modelcontextprotocol/tasks`). The id of a task is that of its transaction.
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_gateway as gateway;
 use pyxis_gateway::Config;
 use pyxis_gateway::approvals::delivery::TransactionTimes;
 use rmcp::model::{CallToolResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};

@@ -98,7 +98,7 @@ async fn recorded(
     voters: &[EvmAddress],
     moment: UnixMillis,
 ) -> Result<VoteScores> {
-    let (store, workspace) = (store, scorer.workspace_id);
+    let workspace = scorer.workspace_id;
     record(store, scorer, voters, moment).await?;
     let terms = ScheduledTerms::by(store, workspace, scorer.id, moment).await?;
     let mut found = VoteScores::default();
@@ -125,7 +125,7 @@ async fn recorded(
 
 /// Makes stored scores history that were computed by a moment, before the scorer was opened to votes. So they last.
 async fn record(store: &Store, scorer: &ScorerRow, voters: &[EvmAddress], moment: UnixMillis) -> Result<()> {
-    let (store, workspace) = (store, scorer.workspace_id);
+    let workspace = scorer.workspace_id;
     let stored = scores::of_many(store, workspace, scorer.id, voters).await?;
     let unrecorded =
         stored.iter().filter(|found| !found.stored.in_history && found.stored.computed_at <= moment);

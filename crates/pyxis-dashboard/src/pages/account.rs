@@ -1,6 +1,7 @@
 //! The person's own account: passkeys, personal access tokens and quiet hours.
 
 use axum::response::Response;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AccessTokenId, PasskeyId};
 use pyxis_core::quiet_hours::QuietHours;
 use pyxis_gateway::Error as Service;
@@ -58,7 +59,7 @@ pub(super) async fn show(
     };
     let mut mine = passkeys::list(&state.gateway.store, &who.person.user).await?;
     let tokens = tokens::list(&state.gateway.store, who.person.workspace(), Some(who.person.user.id)).await?;
-    let mut tokens: Vec<Token> = tokens.into_iter().map(|row| token(state, row)).collect();
+    let mut tokens: Vec<Token> = tokens.into_iter().map(|row| token(state.gateway.now(), row)).collect();
     mine.retain(|row| asked.fits([row.name.as_str()]));
     tokens.retain(|line| asked.fits([line.name.as_str(), &line.hint, &line.scopes]));
     let list = lists::rights(who.person.workspace(), who.person.user.id);
@@ -94,8 +95,7 @@ fn quiet_hours_form(stored: Option<&QuietHours>) -> QuietHoursForm {
     })
 }
 
-fn token(state: &State, row: AccessTokenRow) -> Token {
-    let now = state.gateway.now();
+fn token(now: UnixMillis, row: AccessTokenRow) -> Token {
     Token {
         id: row.id.to_string(),
         scopes: tokens::scopes(&row).names().join(", "),
@@ -150,7 +150,7 @@ pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Probl
 pub(crate) async fn add_token(
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    match make_token(&state, &who, &fields).await {
+    match make_token(&state.gateway, &who, &fields).await {
         Ok((row, token)) => {
             let curl = format!(
                 "curl {}/approvals -H 'Authorization: Bearer {token}'",
@@ -172,7 +172,7 @@ pub(crate) async fn add_token(
 }
 
 async fn make_token(
-    state: &State,
+    gateway: &pyxis_gateway::State,
     who: &SignedIn,
     fields: &Fields,
 ) -> Result<(AccessTokenRow, String), Service> {
@@ -184,7 +184,7 @@ async fn make_token(
         ),
     };
     let name = fields.trimmed("name");
-    let (row, token) = tokens::create(&state.gateway, &who.person, &name, scopes, days).await?;
+    let (row, token) = tokens::create(gateway, &who.person, &name, scopes, days).await?;
     Ok((row, token.expose().clone()))
 }
 
@@ -194,7 +194,7 @@ pub(crate) async fn revoke_token(
 ) -> Result<Response, Error> {
     let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound)?;
     tokens::revoke(&state.gateway.audited, &who.person, id).await?;
-    Ok(Notice::TokenRevoked.redirect(&state, HERE))
+    Ok(Notice::TokenRevoked.redirect(state.cookies, HERE))
 }
 
 /// The challenge for a new passkey.
@@ -207,7 +207,9 @@ pub(crate) async fn begin_passkey(
 pub(crate) async fn add_passkey(
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.redirect(&state, HERE)) };
+    let Some(given) = answer(&fields) else {
+        return Ok(Notice::PasskeyFailed.redirect(state.cookies, HERE));
+    };
     let name = fields.trimmed("name");
     let notice = match passkeys::register(&state.gateway, &who.person, &name, &given).await {
         Ok(_) => Notice::PasskeyAdded,
@@ -216,7 +218,7 @@ pub(crate) async fn add_passkey(
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(&state, HERE))
+    Ok(notice.redirect(state.cookies, HERE))
 }
 
 fn passkey_id(text: &str) -> Result<PasskeyId, Error> {
@@ -228,7 +230,7 @@ pub(crate) async fn rename_passkey(
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::rename(&state.gateway.audited, &who.person, passkey_id(&id)?, &fields.trimmed("name")).await?;
-    Ok(Notice::PasskeyRenamed.redirect(&state, HERE))
+    Ok(Notice::PasskeyRenamed.redirect(state.cookies, HERE))
 }
 
 pub(crate) async fn remove_passkey(
@@ -236,5 +238,5 @@ pub(crate) async fn remove_passkey(
     SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::remove(&state.gateway.audited, &who.person, passkey_id(&id)?).await?;
-    Ok(Notice::PasskeyRemoved.redirect(&state, HERE))
+    Ok(Notice::PasskeyRemoved.redirect(state.cookies, HERE))
 }

@@ -4,16 +4,17 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use pyxis_core::agent_client::{self, AgentClient};
 use pyxis_core::clock::UnixMillis;
+use pyxis_gateway::Config;
 use pyxis_gateway::admin::agents;
 use serde_json::json;
 
 use super::agent_id;
+use crate::Error;
 use crate::error::html;
 use crate::form::{Page, PathId};
 use crate::session::Manager;
 use crate::view::Timestamp;
 use crate::view::agents::{AgentConnectPage, ConnectGuide, ProgramConfiguration};
-use crate::{Error, State};
 
 /// Environment variable that the configurations read the key from.
 const KEY_ENV: &str = "PX_AGENT_KEY";
@@ -21,13 +22,13 @@ const KEY_ENV: &str = "PX_AGENT_KEY";
 /// The configurations for an agent's key, and where to ask for its first call. Without `key`, the environment has a
 /// placeholder. `last_seen` is the time of the agent's latest message.
 pub(super) fn guide(
-    state: &State,
+    config: &Config,
+    now: UnixMillis,
     id: &str,
     key: Option<&str>,
     last_seen: Option<UnixMillis>,
 ) -> ConnectGuide {
-    let now = state.gateway.now();
-    let url = format!("{}{}", state.gateway.config.base_url, agent_client::MCP_PATH);
+    let url = format!("{}{}", config.base_url, agent_client::MCP_PATH);
     let program = |client: &AgentClient| ProgramConfiguration {
         label: client.label,
         place: client.place,
@@ -37,7 +38,7 @@ pub(super) fn guide(
         environment: format!("export {KEY_ENV}={}", key.unwrap_or("px_agent_…")),
         has_key: key.is_some(),
         programs: agent_client::ALL.iter().map(program).collect(),
-        instructions: format!("{}/instructions", state.gateway.config.base_url),
+        instructions: format!("{}/instructions", config.base_url),
         seen_at: format!("/app/agents/{id}/seen"),
         since: now.to_rfc3339(),
         last_seen: last_seen.map(|at| Timestamp::new(at, now)),
@@ -51,7 +52,8 @@ pub(crate) async fn page(
     let agent = agents::get(&state.gateway.store, who.person.workspace(), agent_id(&id)?).await?;
     let id = agent.row.id.to_string();
     let seen = agents::last_seen(&state.gateway, who.person.workspace(), agent.row.id).await?;
-    let guide = agent.row.has_key().then(|| guide(&state, &id, None, seen));
+    let guide =
+        agent.row.has_key().then(|| guide(&state.gateway.config, state.gateway.now(), &id, None, seen));
     html(&AgentConnectPage { shell: who.shell(&state).await?, id, name: agent.row.name, guide })
 }
 

@@ -12,6 +12,7 @@ use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentSco
 use pyxis_gateway::admin::connections;
 use pyxis_gateway::admin::credentials;
 use pyxis_gateway::admin::deny_all;
+use pyxis_store::Store;
 use pyxis_store::agents::AgentRow;
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::lists::{self, AgentItem, SortKey};
@@ -42,7 +43,7 @@ pub(crate) async fn list(
     }
     let (shown, search) = TABLE.page(store, "/app/agents", &asked, &list).await?;
     let agents = shown.iter().map(|one| line(&one.row, one.used, credential_summary(one), now)).collect();
-    let first_request = first_request(&state, "<agent key>", None);
+    let first_request = first_request(&state.gateway.config, "<agent key>", None);
     html(&AgentsPage { shell: who.shell(&state).await?, search, agents, first_request })
 }
 
@@ -97,18 +98,18 @@ fn line(row: &AgentRow, used: i64, credentials: String, now: UnixMillis) -> Agen
 }
 
 pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
-    let credentials = choices(&state, who.person.workspace(), |_| false).await?;
+    let credentials = choices(&state.gateway.store, who.person.workspace(), |_| false).await?;
     // Least privilege first, also before there is a credential.
     let form = AgentForm { all_credentials: false, credentials, ..AgentForm::default() };
     html(&NewAgentPage { shell: who.shell(&state).await?, form })
 }
 
 async fn choices(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     chosen: impl Fn(&str) -> bool,
 ) -> Result<Vec<Choice>, Error> {
-    let rows = credentials::list(&state.gateway.store, workspace).await?;
+    let rows = credentials::list(store, workspace).await?;
     Ok(rows
         .into_iter()
         .map(|row| Choice { chosen: chosen(&row.name), label: row.name.clone(), value: row.name })
@@ -133,7 +134,7 @@ pub(crate) async fn add(
     match result {
         Ok((agent, key)) => key_page(&state, &who, &agent, &key, false).await,
         Err(problems) => {
-            let form = typed(&state, &who, &fields, problems).await?;
+            let form = typed(&state.gateway.store, &who, &fields, problems).await?;
             let page = NewAgentPage { shell: who.shell(&state).await?, form };
             Ok(unprocessable(html(&page)?))
         }
@@ -181,7 +182,7 @@ fn field(name: &str) -> &'static str {
 
 /// The form as it was typed.
 async fn typed(
-    state: &State,
+    store: &Store,
     who: &SignedIn,
     fields: &Fields,
     problems: Problems,
@@ -192,7 +193,7 @@ async fn typed(
         rate_limit_per_hour: fields.trimmed("rate_limit_per_hour"),
         max_pending: fields.trimmed("max_pending"),
         all_credentials: scope(fields) == AgentScope::All,
-        credentials: choices(state, who.person.workspace(), |name| ticked.contains(&name)).await?,
+        credentials: choices(store, who.person.workspace(), |name| ticked.contains(&name)).await?,
         problems,
     })
 }
@@ -215,7 +216,8 @@ async fn key_page(
     let credential = rows.iter().filter(|row| usable(&row.name)).find(has_host);
     let id = agent.row.id.to_string();
     // A new key has not been used, whatever the agent did with the one before.
-    let guide = agent_connect::guide(state, &id, Some(key.expose()), None);
+    let guide =
+        agent_connect::guide(&state.gateway.config, state.gateway.now(), &id, Some(key.expose()), None);
     html(&AgentKeyPage {
         shell: who.shell(state).await?,
         id,
@@ -223,7 +225,7 @@ async fn key_page(
         key: key.expose().clone(),
         rotated,
         guide,
-        curl: credential.map(|row| first_request(state, key.expose(), Some(row))),
+        curl: credential.map(|row| first_request(&state.gateway.config, key.expose(), Some(row))),
     })
 }
 
@@ -241,7 +243,10 @@ pub(crate) async fn show(
         rate_limit_per_hour: agent.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default(),
         max_pending: agent.row.max_pending.to_string(),
         all_credentials: agent.credentials == AgentScope::All,
-        credentials: choices(&state, who.person.workspace(), |name| named.iter().any(|n| n == name)).await?,
+        credentials: choices(&state.gateway.store, who.person.workspace(), |name| {
+            named.iter().any(|n| n == name)
+        })
+        .await?,
         problems: Problems::default(),
     };
     page(&state, &who, &agent, form).await
@@ -261,16 +266,16 @@ async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> 
             ..line(&agent.row, used, scope_words(&agent.credentials), now)
         },
         form,
-        connections: connected_programs(state, agent, now).await?,
+        connections: connected_programs(&state.gateway.store, agent, now).await?,
     })
 }
 
 async fn connected_programs(
-    state: &State,
+    store: &Store,
     agent: &Agent,
     now: UnixMillis,
 ) -> Result<Vec<ConnectionLine>, Error> {
-    let rows = connections::list(&state.gateway.store, agent.row.workspace_id, agent.row.id).await?;
+    let rows = connections::list(store, agent.row.workspace_id, agent.row.id).await?;
     Ok(rows
         .into_iter()
         .map(|row| ConnectionLine {
@@ -300,13 +305,13 @@ pub(crate) async fn edit(
                 enabled: None,
             };
             match agents::update(&state.gateway, &who.person.actor(), id, patch).await {
-                Ok(_) => return Ok(Notice::Saved.redirect(&state, &format!("/app/agents/{id}"))),
+                Ok(_) => return Ok(Notice::Saved.redirect(state.cookies, &format!("/app/agents/{id}"))),
                 Err(error) => problem(error, "name", field)?,
             }
         }
     };
     let agent = agents::get(&state.gateway.store, who.person.workspace(), id).await?;
-    let form = typed(&state, &who, &fields, problems).await?;
+    let form = typed(&state.gateway.store, &who, &fields, problems).await?;
     Ok(unprocessable(page(&state, &who, &agent, form).await?))
 }
 
@@ -324,8 +329,8 @@ pub(crate) async fn disable(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    switch(&state, &who, &id, false).await?;
-    Ok(Notice::AgentDisabled.redirect(&state, &format!("/app/agents/{}", agent_id(&id)?)))
+    switch(&state.gateway, &who, &id, false).await?;
+    Ok(Notice::AgentDisabled.redirect(state.cookies, &format!("/app/agents/{}", agent_id(&id)?)))
 }
 
 /// Disables the agent and denies its pending requests; returns to the page that had the button.
@@ -339,21 +344,26 @@ pub(crate) async fn deny_all(
     deny_all::deny_all(&state.gateway, &who.person, surface, id, reason.as_deref()).await?;
     let back =
         if fields.get("from") == "inbox" { "/app/inbox".to_owned() } else { format!("/app/agents/{id}") };
-    Ok(Notice::DeniedAll.redirect(&state, &back))
+    Ok(Notice::DeniedAll.redirect(state.cookies, &back))
 }
 
 pub(crate) async fn enable(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    switch(&state, &who, &id, true).await?;
-    Ok(Notice::AgentEnabled.redirect(&state, &format!("/app/agents/{}", agent_id(&id)?)))
+    switch(&state.gateway, &who, &id, true).await?;
+    Ok(Notice::AgentEnabled.redirect(state.cookies, &format!("/app/agents/{}", agent_id(&id)?)))
 }
 
-async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Result<Agent, Error> {
+async fn switch(
+    gateway: &pyxis_gateway::State,
+    who: &SignedIn,
+    id: &str,
+    enabled: bool,
+) -> Result<Agent, Error> {
     let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
     let done: Result<Agent, Service> =
-        agents::update(&state.gateway, &who.person.actor(), agent_id(id)?, patch).await;
+        agents::update(gateway, &who.person.actor(), agent_id(id)?, patch).await;
     Ok(done?)
 }
 
@@ -362,5 +372,5 @@ pub(crate) async fn remove(
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     agents::remove(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
-    Ok(Notice::AgentRemoved.redirect(&state, "/app/agents"))
+    Ok(Notice::AgentRemoved.redirect(state.cookies, "/app/agents"))
 }

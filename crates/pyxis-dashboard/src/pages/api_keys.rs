@@ -8,7 +8,9 @@ use pyxis_core::window;
 use pyxis_scoring::limit_of_stamps;
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::{Error as Service, history_requests, scorers};
+use pyxis_store::Store;
 use pyxis_store::api_keys::{ApiKeyChange, ApiKeyRow};
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 use pyxis_store::lists::{self, ApiKeyItem, HistoryRequestItem, Slice, SortKey};
 
@@ -19,6 +21,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::publishable_key_form;
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, curl_command, problem};
 use super::table::{By, Table};
+use crate::cookies::Cookies;
 use crate::error::html;
 use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
@@ -46,15 +49,15 @@ pub(crate) async fn list(
     let keys = keys.iter().map(|key| line(&key.row, key.used, now)).collect();
     let (requests, request_search) = REQUESTS.page(store, LIST, &wanted, &requests).await?;
     let requests = requests.into_iter().map(|item| history_request(item.row, item.key, now)).collect();
-    let scorer = first_scorer(&scoring, &who).await?;
-    let ask = curl_command(&state, &scorer, EXAMPLE_ADDRESS, A_KEY);
+    let scorer = first_scorer(&scoring.store, scoring.now(), &who).await?;
+    let ask = curl_command(&state.gateway.config, &scorer, EXAMPLE_ADDRESS, A_KEY);
     let shell = who.shell(&state).await?;
     html(&ApiKeysPage { shell, search, keys, request_search, requests, ask })
 }
 
 /// The number of a scorer to try.
-async fn first_scorer(scoring: &pyxis_scoring::State, who: &SignedIn) -> Result<String, Error> {
-    let all = scorers::list(&scoring.store, who.person.workspace(), scoring.now()).await?;
+async fn first_scorer(store: &Store, now: UnixMillis, who: &SignedIn) -> Result<String, Error> {
+    let all = scorers::list(store, who.person.workspace(), now).await?;
     Ok(all.first().map_or_else(|| "1".to_owned(), |row| row.id.to_string()))
 }
 
@@ -180,14 +183,14 @@ async fn key_page(
     row: &ApiKeyRow,
     key: &SecretString,
 ) -> Result<Response, Error> {
-    let scorer = first_scorer(scoring, who).await?;
+    let scorer = first_scorer(&scoring.store, scoring.now(), who).await?;
     html(&ApiKeyShownPage {
         shell: who.shell(state).await?,
         id: row.id.to_string(),
         name: row.name.clone(),
         key: key.expose().clone(),
         can_read: row.can_read,
-        ask: curl_command(state, &scorer, EXAMPLE_ADDRESS, key.expose()),
+        ask: curl_command(&state.gateway.config, &scorer, EXAMPLE_ADDRESS, key.expose()),
         embed: None,
     })
 }
@@ -217,7 +220,8 @@ async fn page(
     form: ApiKeyForm,
     use_case: String,
 ) -> Result<Response, Error> {
-    let publishable = publishable_key_form::settings(state, scoring, row, None).await?;
+    let publishable =
+        publishable_key_form::settings(&state.gateway.config, &scoring.store, row, None).await?;
     render(state, scoring, who, row, (form, use_case, publishable)).await
 }
 
@@ -238,22 +242,18 @@ async fn render(
         revoked: row.revoked_at.map(|at| Timestamp::new(at, now)),
         form,
         chart: key_usage::chart(&used),
-        history: history(scoring, row, now).await?,
+        history: history(&scoring.store, row, now).await?,
         use_case,
         publishable,
     })
 }
 
-async fn history(
-    scoring: &pyxis_scoring::State,
-    row: &ApiKeyRow,
-    now: UnixMillis,
-) -> Result<HistoryAccess, Error> {
+async fn history(store: &Store, row: &ApiKeyRow, now: UnixMillis) -> Result<HistoryAccess, Error> {
     if row.can_read_history {
         return Ok(HistoryAccess::Granted);
     }
     let requests = lists::history_requests(row.workspace_id, Some(row.id));
-    let last = requests.read(&scoring.store, &Slice::first(1, &[])).await.map_err(Service::from)?.pop();
+    let last = requests.read(store, &Slice::first(1, &[])).await.map_err(Service::from)?.pop();
     let last = last.map(|item| (item.row.state, history_request(item.row, item.key, now)));
     Ok(match last {
         Some((RequestState::Pending, request)) => HistoryAccess::Pending(request),
@@ -283,7 +283,7 @@ pub(crate) async fn edit(
                 can_read_history: None,
             };
             match api_keys::update(&scoring.audited, &who.person.actor(), id, change, None).await {
-                Ok(_) => return Ok(Notice::KeySaved.redirect(&state, &path(id))),
+                Ok(_) => return Ok(Notice::KeySaved.redirect(state.cookies, &path(id))),
                 Err(error) => problem(error, form::field)?,
             }
         }
@@ -309,13 +309,14 @@ async fn edit_publishable(
             };
             let actor = who.person.actor();
             match api_keys::update(&scoring.audited, &actor, row.id, change, Some(wanted.origins)).await {
-                Ok(_) => return Ok(Notice::KeySaved.redirect(state, &path(row.id))),
+                Ok(_) => return Ok(Notice::KeySaved.redirect(state.cookies, &path(row.id))),
                 Err(error) => problem(error, publishable_key_form::field)?,
             }
         }
     };
     let typed = publishable_key_form::retyped(fields, problems);
-    let settings = publishable_key_form::settings(state, scoring, row, Some(typed)).await?;
+    let settings =
+        publishable_key_form::settings(&state.gateway.config, &scoring.store, row, Some(typed)).await?;
     let page = render(state, scoring, who, row, (form::from_row(row), String::new(), settings)).await?;
     Ok(unprocessable(page))
 }
@@ -326,7 +327,7 @@ pub(crate) async fn revoke(
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     api_keys::revoke(&scoring.audited, &who.person.actor(), id).await?;
-    Ok(Notice::KeyRevoked.redirect(&state, &path(id)))
+    Ok(Notice::KeyRevoked.redirect(state.cookies, &path(id)))
 }
 
 /// Asks for access to history.
@@ -337,8 +338,8 @@ pub(crate) async fn ask_history(
     let id = key_id(&id)?;
     let use_case = fields.text("use_case").trim().to_owned();
     match history_requests::create(&scoring, &who.person.actor(), id, &use_case).await {
-        Ok(_) => Ok(Notice::HistoryAsked.redirect(&state, &path(id))),
-        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.redirect(&state, &path(id))),
+        Ok(_) => Ok(Notice::HistoryAsked.redirect(state.cookies, &path(id))),
+        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.redirect(state.cookies, &path(id))),
         Err(error) => {
             let problems = problem(error, |_| "use_case")?;
             let row = api_keys::get(&scoring.store, who.person.workspace(), id).await?;
@@ -356,8 +357,8 @@ pub(crate) async fn withdraw_history(
     let id = key_id(&id)?;
     let change = ApiKeyChange { can_read_history: Some(false), ..ApiKeyChange::default() };
     match api_keys::update(&scoring.audited, &who.person.actor(), id, change, None).await {
-        Ok(_) => Ok(Notice::HistoryWithdrawn.redirect(&state, &path(id))),
-        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.redirect(&state, &path(id))),
+        Ok(_) => Ok(Notice::HistoryWithdrawn.redirect(state.cookies, &path(id))),
+        Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.redirect(state.cookies, &path(id))),
         Err(error) => Err(error.into()),
     }
 }
@@ -366,29 +367,29 @@ pub(crate) async fn approve_history(
     PathId(id): PathId,
     SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
-    decide(&state, &scoring, &who, &id, true).await
+    decide(state.cookies, &scoring.audited, &who, &id, true).await
 }
 
 pub(crate) async fn refuse_history(
     PathId(id): PathId,
     SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
-    decide(&state, &scoring, &who, &id, false).await
+    decide(state.cookies, &scoring.audited, &who, &id, false).await
 }
 
 async fn decide(
-    state: &State,
-    scoring: &pyxis_scoring::State,
+    cookies: Cookies,
+    audited: &AuditedStore,
     who: &SignedIn,
     id: &str,
     approve: bool,
 ) -> Result<Response, Error> {
     let id: HistoryRequestId = id.parse().map_err(|_| Error::NotFound)?;
-    let notice = match history_requests::decide(&scoring.audited, &who.person.actor(), id, approve).await {
+    let notice = match history_requests::decide(audited, &who.person.actor(), id, approve).await {
         Ok(_) if approve => Notice::HistoryApproved,
         Ok(_) => Notice::HistoryRefused,
         Err(Service::Conflict(_)) => Notice::HistorySettled,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(state, LIST))
+    Ok(notice.redirect(cookies, LIST))
 }

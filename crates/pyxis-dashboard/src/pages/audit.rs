@@ -9,8 +9,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::{audit, credentials};
-use pyxis_store::agents;
 use pyxis_store::audit::{AuditColumn, AuditEntry, AuditFilter as Wanted};
+use pyxis_store::{Store, agents};
 use serde::Deserialize;
 
 use super::audit_rows::{GROUPS, OUTCOMES, all_events, row, wanted_events};
@@ -131,8 +131,8 @@ pub(crate) async fn page(
     let now = state.gateway.now();
     html(&AuditPage {
         shell: who.shell(&state).await?,
-        filter: filter(&state, &who, &asked).await?,
-        chart: chart(&state, workspace, &wanted).await?,
+        filter: filter(&state.gateway.store, &who, &asked).await?,
+        chart: chart(&state.gateway.store, state.gateway.now(), workspace, &wanted).await?,
         search: view::Search {
             columns: ORDERS.links(&asked.sort, |sort| asked.sorted(HERE, sort, None)),
             ..view::Search::default()
@@ -151,11 +151,11 @@ pub(crate) async fn page(
     })
 }
 
-async fn filter(state: &State, who: &SignedIn, asked: &Search) -> Result<AuditFilter, Error> {
+async fn filter(store: &Store, who: &SignedIn, asked: &Search) -> Result<AuditFilter, Error> {
     let workspace = who.person.workspace();
-    let agents = agents::list(&state.gateway.store, workspace).await.map_err(Service::from)?;
+    let agents = agents::list(store, workspace).await.map_err(Service::from)?;
     let agents = agents.into_iter().map(|agent| (agent.id.to_string(), agent.name));
-    let names = credentials::list(&state.gateway.store, workspace).await?;
+    let names = credentials::list(store, workspace).await?;
     let names = names.into_iter().map(|row| (row.name.clone(), row.name));
     let own = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
     Ok(AuditFilter {
@@ -188,15 +188,19 @@ fn events(asked: &str) -> Vec<Choice> {
 }
 
 /// Requests by decision over the days of the filter, or over the last day.
-async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result<StackedBars, Error> {
-    let now = state.gateway.now();
+async fn chart(
+    store: &Store,
+    now: UnixMillis,
+    workspace: WorkspaceId,
+    wanted: &Wanted,
+) -> Result<StackedBars, Error> {
     let to = wanted.to.unwrap_or(now).min(now);
     let default =
         if wanted.to.is_some() { to.0 - 30 * DAY } else { (to.0 - 23 * HOUR).div_euclid(HOUR) * HOUR };
     let from = wanted.from.unwrap_or(UnixMillis(default));
     let span = (to.0 - from.0).max(1);
     let width = WIDTHS.into_iter().find(|width| span / width < MAX_BARS).unwrap_or(365 * DAY);
-    let counts = audit::over_time(&state.gateway.store, workspace, from, to, width).await?;
+    let counts = audit::over_time(store, workspace, from, to, width).await?;
     let bars = usize::try_from((span + width - 1) / width).unwrap_or(1).min(200);
     let mut buckets: Vec<Bucket> = (0_i64..)
         .take(bars)

@@ -13,6 +13,7 @@ use pyxis_store::votes::Verdict;
 use super::cards::{PATH, surface};
 use super::ceremony;
 use super::inbox_query::InboxQuery;
+use crate::Error;
 use crate::error::html;
 use crate::form::{Fields, SubmittedForm};
 use crate::notice::Notice;
@@ -21,7 +22,6 @@ use crate::text::{self, Middle};
 use crate::view::DecisionBadge;
 use crate::view::approvals::ReturnTo;
 use crate::view::batch::{BatchPage, BatchResult, RequestLine};
-use crate::{Error, State};
 
 pub(crate) async fn decide(
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
@@ -29,7 +29,7 @@ pub(crate) async fn decide(
     let items = items(&fields)?;
     let inbox = InboxQuery::from_form(&fields).start();
     if items.is_empty() {
-        return Ok(Notice::NothingSelected.redirect(&state, &inbox));
+        return Ok(Notice::NothingSelected.redirect(state.cookies, &inbox));
     }
     let approver = who.person.approver(surface(ReturnTo::Inbox));
     let decided = match ceremony::answer(&fields) {
@@ -37,13 +37,13 @@ pub(crate) async fn decide(
         None => batch::decide_each(&state.gateway, &approver, &items, &AuthMethod::Session).await,
     };
     let decided = match decided {
-        Err(Service::PasskeyRefused(_)) => return Ok(Notice::PasskeyFailed.redirect(&state, &inbox)),
+        Err(Service::PasskeyRefused(_)) => return Ok(Notice::PasskeyFailed.redirect(state.cookies, &inbox)),
         other => other?,
     };
     let count = decided.iter().filter(|result| result.is_ok()).count();
     let mut results = Vec::with_capacity(items.len());
     for (item, result) in items.iter().zip(decided) {
-        results.push(result_line(&state, &who, item, result).await?);
+        results.push(result_line(&state.gateway, &who, item, result).await?);
     }
     let noun = text::count_noun(items.len() as u64, "request");
     html(&BatchPage {
@@ -78,13 +78,13 @@ fn items(fields: &Fields) -> Result<Vec<BatchItem>, Error> {
 }
 
 async fn result_line(
-    state: &State,
+    gateway: &pyxis_gateway::State,
     who: &SignedIn,
     item: &BatchItem,
     result: Result<DecisionOutcome, Service>,
 ) -> Result<BatchResult, Error> {
     let shown = match item.id.parse() {
-        Ok(txn) => match view::load_view(&state.gateway, who.person.workspace(), txn).await {
+        Ok(txn) => match view::load_view(gateway, who.person.workspace(), txn).await {
             Ok(shown) => Some(shown).filter(|shown| who.rights.may_approve(shown.row.credential_id)),
             Err(Service::NotFound(_)) => None,
             Err(error) => return Err(error.into()),

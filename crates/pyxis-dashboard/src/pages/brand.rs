@@ -82,7 +82,7 @@ pub(crate) async fn save(
     };
     match outcome {
         Ok(_) if looking => show(&state, &who, name, accent, true, Problems::default()).await,
-        Ok(_) => Ok(Notice::Saved.redirect(&state, HERE)),
+        Ok(_) => Ok(Notice::Saved.redirect(state.cookies, HERE)),
         Err(error) => {
             let problems = problem(error, "display_name", field)?;
             Ok(unprocessable(show(&state, &who, name, accent, true, problems).await?))
@@ -92,7 +92,7 @@ pub(crate) async fn save(
 
 pub(crate) async fn set_logo(Upload { state, who, file }: Upload<Manager>) -> Result<Response, Error> {
     match brand::set_logo(&state.gateway.audited, &who.person.actor(), Some(file)).await {
-        Ok(()) => Ok(Notice::LogoSet.redirect(&state, HERE)),
+        Ok(()) => Ok(Notice::LogoSet.redirect(state.cookies, HERE)),
         Err(error) => {
             let problems = problem(error, "logo", field)?;
             let saved = brand::get(&state.gateway.store, who.person.workspace()).await?;
@@ -106,7 +106,7 @@ pub(crate) async fn remove_logo(
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     brand::set_logo(&state.gateway.audited, &who.person.actor(), None).await?;
-    Ok(Notice::LogoRemoved.redirect(&state, HERE))
+    Ok(Notice::LogoRemoved.redirect(state.cookies, HERE))
 }
 
 /// The colors of a preview. Contains only values that parsed as a color.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use pyxis_core::approval_mode::{ApprovalState, ForwardState};
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::CredentialId;
 use pyxis_core::policy::{Policy, Rule};
@@ -14,17 +14,18 @@ use pyxis_gateway::approvals::coverage::RecentRequests;
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::approvals::view::ApprovalView;
 use pyxis_gateway::approvals::viewer_status::{self, Blocker, ViewerStatus};
+use pyxis_store::Store;
 use pyxis_store::approvals::{ApprovalKind, ApprovalRow, MethodRisk};
 use pyxis_store::votes::{Verdict, VoteRow};
 
 use super::inbox_query::cursor;
 use super::{announcement_line, edited, labels, signing, tool_call};
+use crate::Error;
 use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::Timestamp;
 use crate::view::approvals::{Card, CardState, GrantChoice, GrantOffer, ReturnTo, Vote};
 use crate::view::body::BodyView;
-use crate::{Error, State};
 
 /// Longest path in characters; a longer one loses its middle.
 pub(super) const PATH: usize = 72;
@@ -55,17 +56,22 @@ pub(super) struct Cards {
 }
 
 impl Cards {
-    pub(super) async fn load(state: &State, who: &SignedIn, place: ReturnTo) -> Result<Self, Error> {
-        let policies = policies::list(&state.gateway.store, who.person.workspace()).await?;
+    pub(super) async fn load(
+        store: &Store,
+        clock: &dyn Clock,
+        who: &SignedIn,
+        place: ReturnTo,
+    ) -> Result<Self, Error> {
+        let policies = policies::list(store, who.person.workspace()).await?;
         Ok(Self {
             place,
             approver: who.person.approver(surface(place)),
             rights: who.rights.clone(),
-            recent: RecentRequests::load(&state.gateway.store, who.person.workspace()).await?,
-            has_passkey: !passkeys::list(&state.gateway.store, &who.person.user).await?.is_empty(),
+            recent: RecentRequests::load(store, who.person.workspace()).await?,
+            has_passkey: !passkeys::list(store, &who.person.user).await?.is_empty(),
             policies: policies.into_iter().collect(),
             list: String::new(),
-            now: state.gateway.now(),
+            now: clock.now(),
         })
     }
 

@@ -240,7 +240,7 @@ async fn store(
                 _ => all.push(platform),
             }
             match catalogue::replace(&scoring.audited, &who.person.actor(), all).await {
-                Ok(_) => return Ok(Notice::PlatformSaved.redirect(state, HERE)),
+                Ok(_) => return Ok(Notice::PlatformSaved.redirect(state.cookies, HERE)),
                 Err(error) => problem(error, field)?,
             }
         }
@@ -280,8 +280,8 @@ pub(crate) async fn remove(
         return Err(Error::NotFound);
     }
     match catalogue::replace(&scoring.audited, &who.person.actor(), all).await {
-        Ok(_) => Ok(Notice::PlatformRemoved.redirect(&state, HERE)),
-        Err(Service::InvalidField { .. }) => Ok(Notice::LastPlatform.redirect(&state, HERE)),
+        Ok(_) => Ok(Notice::PlatformRemoved.redirect(state.cookies, HERE)),
+        Err(Service::InvalidField { .. }) => Ok(Notice::LastPlatform.redirect(state.cookies, HERE)),
         Err(error) => Err(error.into()),
     }
 }
@@ -290,5 +290,5 @@ pub(crate) async fn reset(
     SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     catalogue::reset(&scoring.audited, &who.person.actor()).await?;
-    Ok(Notice::CatalogueReset.redirect(&state, HERE))
+    Ok(Notice::CatalogueReset.redirect(state.cookies, HERE))
 }

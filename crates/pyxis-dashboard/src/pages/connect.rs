@@ -37,7 +37,7 @@ pub(crate) async fn finish_connect(
     Page { state, who, query: sent }: Page<Manager, CallbackQuery>,
 ) -> Result<Response, Error> {
     if sent.code.is_empty() || sent.state.is_empty() {
-        return Ok(Notice::NotConnected.redirect(&state, "/app/credentials"));
+        return Ok(Notice::NotConnected.redirect(state.cookies, "/app/credentials"));
     }
     html(&ArrivedPage { shell: who.shell(&state).await?, state: sent.state, code: sent.code })
 }
@@ -48,9 +48,9 @@ pub(crate) async fn finish(
     let person = &who.person;
     let (token, code) = (fields.get("state"), fields.get("code"));
     match connect::finish(&state.gateway, &person.actor(), person.user.id, token, code).await {
-        Ok(name) => Ok(Notice::Connected.redirect(&state, &format!("/app/credentials/{name}"))),
+        Ok(name) => Ok(Notice::Connected.redirect(state.cookies, &format!("/app/credentials/{name}"))),
         Err(Service::NotFound(_) | Service::TokenEndpoint(_) | Service::Conflict(_)) => {
-            Ok(Notice::NotConnected.redirect(&state, "/app/credentials"))
+            Ok(Notice::NotConnected.redirect(state.cookies, "/app/credentials"))
         }
         Err(error) => Err(error.into()),
     }

@@ -12,16 +12,17 @@ use pyxis_gateway::admin::{connections as connected, credentials, workspaces};
 use pyxis_gateway::connections::{
     self, AuthorizationQuery, AuthorizationRequest, RefusedAuthorization, allow,
 };
+use pyxis_store::Store;
 
 use super::agents::unprocessable;
 use super::problem;
+use crate::Error;
 use crate::error::html;
 use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::{Notice, see_other};
 use crate::session::{HasCsrf, Manager};
 use crate::view::connector::{ConnectorConsentPage, ConnectorRefusedPage, ConnectorReturnPage};
 use crate::view::{Choice, Problems};
-use crate::{Error, State};
 
 /// Parameters that matter here. A client may send others, which are dropped.
 const PARAMETERS: [&str; 7] = [
@@ -63,7 +64,7 @@ pub(crate) async fn page(
                 only: Some(Vec::new()),
                 ..ConsentForm::default()
             };
-            html(&consent(&state, &who, &query, &request, form).await?)
+            html(&consent(&state.gateway.store, &who, &query, &request, form).await?)
         }
         Err(refused) => refusal(&who, refused),
     }
@@ -93,7 +94,7 @@ pub(crate) async fn answer(
         let url = request.denied(&state.gateway.config);
         return returning(&who, &request, false, url);
     }
-    match chosen_agent(&state, &who, &fields).await? {
+    match chosen_agent(&state.gateway, &who, &fields).await? {
         Ok(agent) => {
             let url = allow(&state.gateway, &who.person.actor(), &request, agent).await?;
             returning(&who, &request, true, url)
@@ -106,7 +107,7 @@ pub(crate) async fn answer(
                     .then(|| fields.all("credential").map(str::to_owned).collect()),
                 problems,
             };
-            Ok(unprocessable(html(&consent(&state, &who, &query, &request, form).await?)?))
+            Ok(unprocessable(html(&consent(&state.gateway.store, &who, &query, &request, form).await?)?))
         }
     }
 }
@@ -136,7 +137,7 @@ fn query_of(fields: &Fields) -> AuthorizationQuery {
 
 /// The agent that the person chose, created if it is a new one.
 async fn chosen_agent(
-    state: &State,
+    gateway: &pyxis_gateway::State,
     who: &Manager,
     fields: &Fields,
 ) -> Result<Result<AgentId, Problems>, Error> {
@@ -156,7 +157,7 @@ async fn chosen_agent(
     let name = fields.trimmed("name");
     let input = AgentInput { name, rate_limit_per_hour: None, max_pending: None, credentials };
     // The key of the new agent is not shown: the program uses tokens. Replacing it makes one that is.
-    match agents::create(&state.gateway, &who.person.actor(), input).await {
+    match agents::create(gateway, &who.person.actor(), input).await {
         Ok((agent, _)) => Ok(Ok(agent.row.id)),
         Err(error) => {
             let field = |name: &str| if name == "credentials" { "credential" } else { "name" };
@@ -176,13 +177,13 @@ struct ConsentForm {
 }
 
 async fn consent(
-    state: &State,
+    store: &Store,
     who: &Manager,
     query: &AuthorizationQuery,
     request: &AuthorizationRequest,
     form: ConsentForm,
 ) -> Result<ConnectorConsentPage, Error> {
-    let (store, workspace) = (&state.gateway.store, who.person.workspace());
+    let workspace = who.person.workspace();
     let all = agents::list(store, workspace).await?;
     let enabled = all.into_iter().filter(|agent| agent.row.disabled_at.is_none());
     let mut agents: Vec<Choice> =
@@ -249,7 +250,7 @@ pub(crate) async fn revoke(
 ) -> Result<Response, Error> {
     let id = id.parse().map_err(|_| Error::NotFound)?;
     let ended: Result<_, Service> = connected::revoke(&state.gateway.audited, &who.person.actor(), id).await;
-    Ok(Notice::ConnectionRevoked.redirect(&state, &format!("/app/agents/{}", ended?.agent_id)))
+    Ok(Notice::ConnectionRevoked.redirect(state.cookies, &format!("/app/agents/{}", ended?.agent_id)))
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use pyxis_gateway::admin::agents::{self, AgentScope};
 use pyxis_gateway::admin::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::admin::{audit, policies, workspaces};
 use pyxis_gateway::credentials::tokens::connect;
-use pyxis_gateway::{CredentialOptions, Error as Service};
+use pyxis_gateway::{Config, CredentialOptions, Error as Service};
+use pyxis_store::Store;
 use pyxis_store::audit::AuditFilter;
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::lists::{self, CredentialItem, SortKey};
@@ -111,15 +112,18 @@ pub(crate) async fn new(
 ) -> Result<Response, Error> {
     let kind = CredentialKind::from_name(&kind).unwrap_or(CredentialKind::USUAL);
     let (kind, form) = presets::find(&preset).map_or((kind, CredentialForm::default()), form::preset);
-    let starter = starter(&state, &who, &preset).await?;
-    html(&NewCredentialPage { starter, ..new_page(&state, who.shell(&state).await?, kind, form, search) })
+    let starter = starter(&state.gateway.store, &who, &preset).await?;
+    html(&NewCredentialPage {
+        starter,
+        ..new_page(&state.gateway.config, who.shell(&state).await?, kind, form, search)
+    })
 }
 
 /// The starter policy of a preset, offered first where the workspace's mode asks at all.
-async fn starter(state: &State, who: &SignedIn, preset: &str) -> Result<Option<StarterPolicy>, Error> {
+async fn starter(store: &Store, who: &SignedIn, preset: &str) -> Result<Option<StarterPolicy>, Error> {
     let Some(preset) = presets::find(preset) else { return Ok(None) };
     let Some(policy) = preset.starter_policy() else { return Ok(None) };
-    let mode = workspaces::get(&state.gateway.store, who.person.workspace()).await?.mode;
+    let mode = workspaces::get(store, who.person.workspace()).await?.mode;
     Ok(Some(StarterPolicy {
         preset: preset.id.clone(),
         service: preset.name.clone(),
@@ -130,7 +134,7 @@ async fn starter(state: &State, who: &SignedIn, preset: &str) -> Result<Option<S
 }
 
 fn new_page(
-    state: &State,
+    config: &Config,
     shell: Layout,
     kind: &'static CredentialKind,
     form: CredentialForm,
@@ -139,7 +143,7 @@ fn new_page(
     let found = if search.trim().is_empty() { Vec::new() } else { presets::search(&search) };
     let presets =
         found.iter().map(|preset| (preset.id.clone(), preset.name.clone(), preset.hosts.join(", ")));
-    let redirect_uri = connect::redirect_uri(&state.gateway.config);
+    let redirect_uri = connect::redirect_uri(config);
     NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search, starter: None }
 }
 
@@ -164,16 +168,16 @@ pub(crate) async fn add(
                 policy: chosen_policy(&fields),
             };
             match credentials::create(&state.gateway, &who.person.actor(), input).await {
-                Ok(row) => return Ok(Notice::CredentialAdded.redirect(&state, &path(&row.name))),
+                Ok(row) => return Ok(Notice::CredentialAdded.redirect(state.cookies, &path(&row.name))),
                 Err(error) => problem(error, "name", |name| form::field(kind, name))?,
             }
         }
     };
     let form = form::typed(kind, &fields, problems);
-    let starter = starter(&state, &who, fields.get("preset")).await?;
+    let starter = starter(&state.gateway.store, &who, fields.get("preset")).await?;
     let starter =
         starter.map(|starter| StarterPolicy { chosen: fields.get("policy") == "starter", ..starter });
-    let page = new_page(&state, who.shell(&state).await?, kind, form, String::new());
+    let page = new_page(&state.gateway.config, who.shell(&state).await?, kind, form, String::new());
     Ok(unprocessable(html(&NewCredentialPage { starter, ..page })?))
 }
 
@@ -217,8 +221,8 @@ async fn page(
         mcp_url: mcp_tools::options(row).mcp_url,
         version: u64::try_from(row.version).unwrap_or(0),
         created: Timestamp::new(row.created_at, now),
-        secret_replaced: Timestamp::new(replaced(state, who, row).await?, now),
-        agents: users_of(state, who, row).await?,
+        secret_replaced: Timestamp::new(replaced(&state.gateway, who, row).await?, now),
+        agents: users_of(&state.gateway.store, who, row).await?,
         form,
         connectable: Attached::from_row(row).is_connectable(),
         disconnected: connect::is_needed(&state.gateway, row).await?,
@@ -248,7 +252,11 @@ fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> ProbeResult {
 }
 
 /// Time at which the current version was set. The audit trail knows; version 1 came with the credential.
-async fn replaced(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<UnixMillis, Error> {
+async fn replaced(
+    gateway: &pyxis_gateway::State,
+    who: &SignedIn,
+    row: &CredentialRow,
+) -> Result<UnixMillis, Error> {
     if row.version <= 1 {
         return Ok(row.created_at);
     }
@@ -258,12 +266,12 @@ async fn replaced(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
         limit: 1,
         ..AuditFilter::default()
     };
-    let found = audit::search(&state.gateway, who.person.workspace(), &filter).await?;
+    let found = audit::search(gateway, who.person.workspace(), &filter).await?;
     Ok(found.first().map_or(row.updated_at, |entry| entry.record.record.at))
 }
 
-async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<String, Error> {
-    let agents = agents::list(&state.gateway.store, who.person.workspace()).await?;
+async fn users_of(store: &Store, who: &SignedIn, row: &CredentialRow) -> Result<String, Error> {
+    let agents = agents::list(store, who.person.workspace()).await?;
     let uses = |scope: &AgentScope| match scope {
         AgentScope::All => true,
         AgentScope::Named(names) => names.contains(&row.name),
@@ -298,7 +306,7 @@ pub(crate) async fn edit(
         options: None,
     };
     match credentials::update(&state.gateway, &who.person.actor(), &name, patch).await {
-        Ok(row) => Ok(Notice::Saved.redirect(&state, &path(&row.name))),
+        Ok(row) => Ok(Notice::Saved.redirect(state.cookies, &path(&row.name))),
         Err(error) => {
             let problems = problem(error, "name", |name| form::field(kind, name))?;
             wrong(&state, &who, &row, form::typed(kind, &fields, problems)).await
@@ -331,7 +339,7 @@ pub(crate) async fn replace_secret(
         Ok(Some(secret)) => {
             let done = credentials::replace_secret(&state.gateway, &who.person.actor(), &name, secret).await;
             match done {
-                Ok(_) => return Ok(Notice::SecretReplaced.redirect(&state, &path(&row.name))),
+                Ok(_) => return Ok(Notice::SecretReplaced.redirect(state.cookies, &path(&row.name))),
                 Err(error) => problem(error, "secret", |name| form::field(attached.kind, name))?,
             }
         }
@@ -360,7 +368,7 @@ pub(crate) async fn verify(
         Err(error) => return Err(error.into()),
     };
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
-    Ok(notice.redirect(&state, &path(&row.name)))
+    Ok(notice.redirect(state.cookies, &path(&row.name)))
 }
 
 pub(crate) async fn remove(
@@ -368,5 +376,5 @@ pub(crate) async fn remove(
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     credentials::remove(&state.gateway.audited, &who.person.actor(), &name).await?;
-    Ok(Notice::CredentialRemoved.redirect(&state, "/app/credentials"))
+    Ok(Notice::CredentialRemoved.redirect(state.cookies, "/app/credentials"))
 }

@@ -13,11 +13,12 @@ use super::cards::surface;
 use super::inbox::txn;
 use super::inbox_query::{INBOX, InboxQuery};
 use super::{ceremony, edit};
+use crate::Error;
+use crate::cookies::Cookies;
 use crate::form::{Fields, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::approvals::ReturnTo;
-use crate::{Error, State};
 
 /// Field of a form that a script sends to stay on the page.
 const IN_PLACE: &str = "in_place";
@@ -26,10 +27,12 @@ pub(crate) async fn approve(
     PathId(id): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let Ok(wish) = wish(&fields) else { return Ok(redirect_back(&state, &fields, &id, Notice::BadGrant)) };
+    let Ok(wish) = wish(&fields) else {
+        return Ok(redirect_back(state.cookies, &fields, &id, Notice::BadGrant));
+    };
     let is_edit = edit::is_edit(&fields);
-    let decided = match edit::reviewed(&state, &who, &id, &fields).await {
-        Ok(reviewed) => decide_on(&state, &who, &fields, (&id, wish), &reviewed).await?,
+    let decided = match edit::reviewed(&state.gateway, &who, &id, &fields).await {
+        Ok(reviewed) => decide_on(&state.gateway, &who, &fields, (&id, wish), &reviewed).await?,
         Err(Error::Service(error)) => Err(error),
         Err(error) => return Err(error),
     };
@@ -38,22 +41,22 @@ pub(crate) async fn approve(
             edit::refused(&state, &who, &id, (&fields, return_to(&fields)), &problem).await
         }
         Ok(decided) if is_edit && decided.state == ApprovalState::Approved => {
-            Ok(redirect_back(&state, &fields, &id, Notice::ApprovedEdited))
+            Ok(redirect_back(state.cookies, &fields, &id, Notice::ApprovedEdited))
         }
-        decided => respond(&state, &fields, &id, decided, false),
+        decided => respond(state.cookies, &fields, &id, decided, false),
     }
 }
 
 /// Approves a request as it was read and edited, with the passkey in the form if there is one.
 async fn decide_on(
-    state: &State,
+    gateway: &pyxis_gateway::State,
     who: &SignedIn,
     fields: &Fields,
     (id, wish): (&str, Option<GrantRequest>),
     reviewed: &Reviewed,
 ) -> Result<Result<DecisionOutcome, Service>, Error> {
     let approver = who.person.approver(surface(return_to(fields)));
-    let (gateway, txn) = (&state.gateway, txn(id)?);
+    let txn = txn(id)?;
     if let Some(given) = ceremony::answer(fields) {
         return Ok(by_passkey::approve(gateway, &approver, txn, wish, &given, reviewed).await);
     }
@@ -80,7 +83,7 @@ pub(crate) async fn begin(
 ) -> Result<Response, Error> {
     let wish = wish(&fields).map_err(|()| Service::field("grant_seconds", "choose one of the listed values"));
     let approver = who.person.approver(surface(return_to(&fields)));
-    let reviewed = match edit::reviewed(&state, &who, &id, &fields).await {
+    let reviewed = match edit::reviewed(&state.gateway, &who, &id, &fields).await {
         Ok(reviewed) => Ok(reviewed),
         Err(Error::Service(error)) => Err(error),
         Err(error) => return Err(error),
@@ -110,11 +113,12 @@ pub(crate) async fn deny(
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
-    answer(&state, &who, &fields, &id, Decision::Deny(reason)).await
+    answer(state.cookies, &state.gateway, &who, &fields, &id, Decision::Deny(reason)).await
 }
 
 async fn answer(
-    state: &State,
+    cookies: Cookies,
+    gateway: &pyxis_gateway::State,
     who: &SignedIn,
     fields: &Fields,
     id: &str,
@@ -122,12 +126,12 @@ async fn answer(
 ) -> Result<Response, Error> {
     let approver = who.person.approver(surface(return_to(fields)));
     let denies = matches!(word, Decision::Deny(_));
-    let decided = decide::decide(&state.gateway, &approver, txn(id)?, word).await;
-    respond(state, fields, id, decided, denies)
+    let decided = decide::decide(gateway, &approver, txn(id)?, word).await;
+    respond(cookies, fields, id, decided, denies)
 }
 
 fn respond(
-    state: &State,
+    cookies: Cookies,
     fields: &Fields,
     id: &str,
     decided: Result<DecisionOutcome, Service>,
@@ -148,7 +152,7 @@ fn respond(
         Err(Service::InvalidField { .. }) => Notice::BadGrant,
         Err(error) => return Err(error.into()),
     };
-    let response = redirect_back(state, fields, id, notice);
+    let response = redirect_back(cookies, fields, id, notice);
     Ok(if fields.is_checked(IN_PLACE) { in_place(&response, notice, settles) } else { response })
 }
 
@@ -172,13 +176,13 @@ fn return_to(fields: &Fields) -> ReturnTo {
 }
 
 /// Returns to the page with the form. A refusal leads to the request itself, which shows why.
-fn redirect_back(state: &State, fields: &Fields, id: &str, notice: Notice) -> Response {
-    let Ok(id) = txn(id) else { return notice.redirect(state, INBOX) };
+fn redirect_back(cookies: Cookies, fields: &Fields, id: &str, notice: Notice) -> Response {
+    let Ok(id) = txn(id) else { return notice.redirect(cookies, INBOX) };
     match return_to(fields) {
         ReturnTo::Inbox if notice.flash().good => {
-            notice.redirect(state, &InboxQuery::from_form(fields).start())
+            notice.redirect(cookies, &InboxQuery::from_form(fields).start())
         }
-        ReturnTo::Inbox | ReturnTo::Approval => notice.redirect(state, &format!("/app/approvals/{id}")),
-        ReturnTo::Standalone => notice.redirect(state, &format!("/approve/{id}")),
+        ReturnTo::Inbox | ReturnTo::Approval => notice.redirect(cookies, &format!("/app/approvals/{id}")),
+        ReturnTo::Standalone => notice.redirect(cookies, &format!("/approve/{id}")),
     }
 }

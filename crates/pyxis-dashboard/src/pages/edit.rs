@@ -24,7 +24,7 @@ pub(super) fn is_edit(fields: &Fields) -> bool {
 /// # Errors
 /// `RequestChanged`, and `InvalidField` for an input that does not fit.
 pub(super) async fn reviewed(
-    state: &State,
+    gateway: &pyxis_gateway::State,
     who: &SignedIn,
     id: &str,
     fields: &Fields,
@@ -33,9 +33,9 @@ pub(super) async fn reviewed(
     if !is_edit(fields) {
         return Ok(Reviewed { digest, edit: None });
     }
-    let row = view::row(&state.gateway, who.person.workspace(), inbox::txn(id)?).await?;
+    let row = view::row(gateway, who.person.workspace(), inbox::txn(id)?).await?;
     who.require_approve(row.credential_id)?;
-    let seen = view::load_view(&state.gateway, who.person.workspace(), row.txn_id).await?;
+    let seen = view::load_view(gateway, who.person.workspace(), row.txn_id).await?;
     // The inputs stand for places in the request that was read.
     if digest.as_ref() != Some(&seen.row.digest) {
         return Err(Service::RequestChanged.into());

@@ -6,19 +6,22 @@ use axum::response::Response;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::catalogue::Platform;
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::SigningDigest;
+use pyxis_gateway::Config;
 use pyxis_scoring::credential::issuer_did;
 use pyxis_scoring::icon;
 use pyxis_scoring::service::stamps::{self, Explored, StampFilter, StampLine, StampStatus as Stands};
 use pyxis_scoring::service::{catalogue, issuers, scorers};
+use pyxis_store::Store;
 use serde::Deserialize;
 
 use super::list_query::{ListQuery, ListSlot};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, bring, curl_command, day};
 use super::table::{By, Table};
+use crate::Error;
 use crate::chart::meter::Meter;
 use crate::error::html;
 use crate::form::{Page, PathId, QueryParams, SubmittedForm};
@@ -27,7 +30,6 @@ use crate::session::{ScoringManager, SignedIn};
 use crate::text::{Middle, count_noun, hex, plain};
 use crate::view::explorer::{ExplorerPage, ExplorerResult, StampRow, StampStatus};
 use crate::view::{Choice, Search, Timestamp};
-use crate::{Error, State};
 
 #[derive(Default, Deserialize)]
 pub(crate) struct ExplorerParams {
@@ -60,7 +62,20 @@ pub(crate) async fn page(
                 return Ok(file);
             }
             let shown = TABLE.page(HERE, &asked, lines);
-            (Some(find(&state, &scoring, &who, &explored, shown).await?), None)
+            (
+                Some(
+                    find(
+                        &state.gateway.config,
+                        &*state.gateway.clock,
+                        &scoring.store,
+                        &who,
+                        &explored,
+                        shown,
+                    )
+                    .await?,
+                ),
+                None,
+            )
         }
         (Err(_), _) if !typed.is_empty() => (None, Some(NO_ADDRESS.to_owned())),
         _ => (None, None),
@@ -68,7 +83,7 @@ pub(crate) async fn page(
     let to_try = found.as_ref().map_or(EXAMPLE_ADDRESS, |found| &found.address);
     html(&ExplorerPage {
         shell: who.shell(&state).await?,
-        bring: bring(&state, to_try),
+        bring: bring(&state.gateway.config, to_try),
         address: typed.to_owned(),
         problem,
         scorers: all
@@ -84,23 +99,20 @@ pub(crate) async fn page(
 }
 
 async fn find(
-    state: &State,
-    scoring: &pyxis_scoring::State,
+    config: &Config,
+    clock: &dyn Clock,
+    store: &Store,
     who: &SignedIn,
     explored: &Explored,
     shown: (Vec<StampLine>, Search),
 ) -> Result<ExplorerResult, Error> {
     let workspace = who.person.workspace();
     let known = StampContext {
-        platforms: &catalogue::get(&scoring.store, workspace).await?.platforms,
-        issuers: issuers::list(&scoring.store, workspace)
-            .await?
-            .into_iter()
-            .map(|row| (row.did, row.name))
-            .collect(),
-        now: state.gateway.now(),
+        platforms: &catalogue::get(store, workspace).await?.platforms,
+        issuers: issuers::list(store, workspace).await?.into_iter().map(|row| (row.did, row.name)).collect(),
+        now: clock.now(),
     };
-    let ask = curl_command(state, &explored.scorer.id.to_string(), &explored.address.to_string(), A_KEY);
+    let ask = curl_command(config, &explored.scorer.id.to_string(), &explored.address.to_string(), A_KEY);
     Ok(found(explored, &known, shown, ask))
 }
 
@@ -263,7 +275,7 @@ pub(crate) async fn revoke(
     let (_, done) =
         stamps::revoke(&scoring, &who.person.actor(), StampFilter::Digest(digest), reason).await?;
     let notice = if done.new { Notice::StampRevoked } else { Notice::StampRevokedBefore };
-    Ok(notice.redirect(&state, &form_url(fields.get("address"), fields.get("scorer"))))
+    Ok(notice.redirect(state.cookies, &form_url(fields.get("address"), fields.get("scorer"))))
 }
 
 /// The page with the form. Only an address and a number get into the link.

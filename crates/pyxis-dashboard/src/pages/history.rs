@@ -99,7 +99,7 @@ pub(crate) async fn page(
     let filter = which.filter(&who, u32::try_from(SHOWN + 1).unwrap_or(u32::MAX));
     let found = view::list(&state.gateway, workspace, &filter).await?;
     let more = found.get(SHOWN).and(found.get(SHOWN - 1)).map(|last| cursor(&last.row));
-    let cards = Cards::load(&state, &who, ReturnTo::Inbox).await?;
+    let cards = Cards::load(&state.gateway.store, &*state.gateway.clock, &who, ReturnTo::Inbox).await?;
     let decided: Vec<Card> = found.iter().take(SHOWN).map(|view| settled_card(&cards, view)).collect();
     let pages = (more.is_some() || filter.beyond.is_some()).then(|| Pages {
         summary: text::count_noun(decided.len() as u64, "request"),

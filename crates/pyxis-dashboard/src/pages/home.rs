@@ -18,7 +18,7 @@ use super::{home_attention, home_setup};
 use crate::error::html;
 use crate::form::{Page, SubmittedForm};
 use crate::notice::see_other;
-use crate::recent::{Counts, SPAN};
+use crate::recent::{Counts, RecentDecisions, SPAN};
 use crate::session::SignedIn;
 use crate::text::grouped;
 use crate::view::Timestamp;
@@ -32,13 +32,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(crate) async fn page(Page { state, who, .. }: Page<SignedIn>) -> Result<Response, Error> {
     let manager = who.person.user.role.is_manager();
-    let recent = if manager { recent(&state, &who).await } else { None };
+    let recent = if manager { recent(&state.recent, &state.gateway, &who).await } else { None };
     let since = state.gateway.now().minus(SPAN);
     html(&HomePage {
         shell: who.shell(&state).await?,
         setup: home_setup::list(&state, &who).await?,
-        health: health(&state).await,
-        oldest: oldest(&state, &who).await?,
+        health: health(&state.gateway).await,
+        oldest: oldest(&state.gateway, &who).await?,
         day: recent.as_ref().map(|counts| table(&counts.decisions, since)),
         scores: if manager { scores(&state, &who).await? } else { None },
         attention: home_attention::list(&state, &who, recent.as_deref()).await?,
@@ -46,8 +46,12 @@ pub(crate) async fn page(Page { state, who, .. }: Page<SignedIn>) -> Result<Resp
 }
 
 /// The audit log of the last 24 hours; `None` if it cannot be read, which the page then says.
-async fn recent(state: &State, who: &SignedIn) -> Option<Arc<Counts>> {
-    let found = state.recent.read(&state.gateway, who.person.workspace()).await;
+async fn recent(
+    recent: &RecentDecisions,
+    gateway: &pyxis_gateway::State,
+    who: &SignedIn,
+) -> Option<Arc<Counts>> {
+    let found = recent.read(gateway, who.person.workspace()).await;
     let warn = |error: &Error| {
         let error = error as &dyn std::error::Error;
         tracing::warn!(error, "the home page could not read the audit log");
@@ -67,14 +71,14 @@ pub(crate) async fn skip(
 }
 
 /// Health of the parts that requests need, as in `/readyz`.
-async fn health(state: &State) -> Vec<HealthPart> {
-    let health = readiness::check(&state.gateway, PATIENCE).await;
+async fn health(gateway: &pyxis_gateway::State) -> Vec<HealthPart> {
+    let health = readiness::check(gateway, PATIENCE).await;
     let parts =
         [("Database", health.database), ("Audit log", health.audit), ("Name resolution", health.resolver)];
     parts.into_iter().map(|(name, works)| HealthPart { name, works }).collect()
 }
 
-async fn oldest(state: &State, who: &SignedIn) -> Result<Option<OldestRequest>, Error> {
+async fn oldest(gateway: &pyxis_gateway::State, who: &SignedIn) -> Result<Option<OldestRequest>, Error> {
     let filter = Filter {
         state: Some(ApprovalState::Pending),
         among: who.rights.approvable(),
@@ -82,11 +86,11 @@ async fn oldest(state: &State, who: &SignedIn) -> Result<Option<OldestRequest>, 
         limit: 1,
         ..Filter::default()
     };
-    let found = view::list(&state.gateway, who.person.workspace(), &filter).await?;
+    let found = view::list(gateway, who.person.workspace(), &filter).await?;
     Ok(found.into_iter().next().map(|view| OldestRequest {
         txn_id: view.row.txn_id.to_string(),
         title: format!("{}: {} {}", view.row.agent_name, view.row.method, view.row.target_host),
-        created: Timestamp::new(view.row.created_at, state.gateway.now()),
+        created: Timestamp::new(view.row.created_at, gateway.now()),
     }))
 }
 

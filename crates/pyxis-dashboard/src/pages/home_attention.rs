@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::{Error as Service, expiring_client_certificates};
-use pyxis_store::home;
+use pyxis_store::{Store, home};
 
 use super::scoring::count;
 use crate::recent::Counts;
@@ -30,11 +30,11 @@ pub(super) async fn list(
 ) -> Result<Vec<AttentionItem>, Error> {
     let mut found = Vec::new();
     if who.person.user.role.is_manager() {
-        found.extend(failing_webhooks(state, who).await?);
+        found.extend(failing_webhooks(&state.gateway.store, who).await?);
         found.extend(credentials(state, who, recent).await?);
-        found.extend(agents(state, who).await?);
+        found.extend(agents(&state.gateway.store, state.gateway.now(), who).await?);
     }
-    found.extend(tokens(state, who).await?);
+    found.extend(tokens(&state.gateway.store, state.gateway.now(), who).await?);
     Ok(found)
 }
 
@@ -75,9 +75,9 @@ async fn credentials(
     Ok(found)
 }
 
-async fn agents(state: &State, who: &SignedIn) -> Result<Vec<AttentionItem>, Error> {
-    let before = state.gateway.now().minus(IDLE);
-    let idle = home::idle_agents(&state.gateway.store, who.person.workspace(), before, MOST).await;
+async fn agents(store: &Store, now: UnixMillis, who: &SignedIn) -> Result<Vec<AttentionItem>, Error> {
+    let before = now.minus(IDLE);
+    let idle = home::idle_agents(store, who.person.workspace(), before, MOST).await;
     let idle = idle.map_err(Service::from)?.into_iter().map(|(id, name)| AttentionItem {
         icon: "agent",
         name,
@@ -87,9 +87,9 @@ async fn agents(state: &State, who: &SignedIn) -> Result<Vec<AttentionItem>, Err
     Ok(idle.collect())
 }
 
-async fn tokens(state: &State, who: &SignedIn) -> Result<Vec<AttentionItem>, Error> {
-    let (person, now) = ((who.person.workspace(), who.person.user.id), state.gateway.now());
-    let found = home::expiring_tokens(&state.gateway.store, person, now, now.plus(SOON), MOST).await;
+async fn tokens(store: &Store, now: UnixMillis, who: &SignedIn) -> Result<Vec<AttentionItem>, Error> {
+    let person = (who.person.workspace(), who.person.user.id);
+    let found = home::expiring_tokens(store, person, now, now.plus(SOON), MOST).await;
     let items = found.map_err(Service::from)?.into_iter().map(|(name, at)| AttentionItem {
         icon: "account",
         name,
@@ -99,8 +99,8 @@ async fn tokens(state: &State, who: &SignedIn) -> Result<Vec<AttentionItem>, Err
     Ok(items.collect())
 }
 
-async fn failing_webhooks(state: &State, who: &SignedIn) -> Result<Vec<AttentionItem>, Error> {
-    let failing = home::failing_webhooks(&state.gateway.store, who.person.workspace(), MOST).await;
+async fn failing_webhooks(store: &Store, who: &SignedIn) -> Result<Vec<AttentionItem>, Error> {
+    let failing = home::failing_webhooks(store, who.person.workspace(), MOST).await;
     let items = failing.map_err(Service::from)?.into_iter().map(|(id, url)| AttentionItem {
         icon: "webhook",
         name: url,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::agents;
-use pyxis_store::home;
+use pyxis_store::{Store, home};
 
 use crate::session::SignedIn;
 use crate::view::home::{SetupList, SetupStep};
@@ -33,7 +33,7 @@ pub(super) async fn list(state: &State, who: &SignedIn) -> Result<Option<SetupLi
         if is_done(state, who, name).await? {
             done += 1;
         } else if !skipped.iter().any(|one| one == name) {
-            steps.push(step(state, who, name).await?);
+            steps.push(step(&state.gateway.store, who, name).await?);
         }
     }
     let total = names(who).len();
@@ -45,7 +45,7 @@ async fn is_done(state: &State, who: &SignedIn, name: &str) -> Result<bool, Erro
     let (workspace, user) = (who.person.workspace(), who.person.user.id);
     let found = match name {
         "credential" => home::has_credential(store, workspace).await,
-        "agent" => return has_connected_agent(state, who).await,
+        "agent" => return has_connected_agent(&state.gateway, who).await,
         "approver" => home::has_second_approver(store, workspace).await,
         "backup" => home::last_backup(store)
             .await
@@ -60,18 +60,18 @@ async fn is_done(state: &State, who: &SignedIn, name: &str) -> Result<bool, Erro
 }
 
 /// True if an agent has sent a request. The stored times can lag, so the first agent is also looked up in memory.
-async fn has_connected_agent(state: &State, who: &SignedIn) -> Result<bool, Error> {
-    let (store, workspace) = (&state.gateway.store, who.person.workspace());
+async fn has_connected_agent(gateway: &pyxis_gateway::State, who: &SignedIn) -> Result<bool, Error> {
+    let (store, workspace) = (&gateway.store, who.person.workspace());
     if home::has_agent_request(store, workspace).await.map_err(Service::from)? {
         return Ok(true);
     }
     match home::first_agent(store, workspace).await.map_err(Service::from)? {
-        Some(id) => Ok(agents::last_seen(&state.gateway, workspace, id).await?.is_some()),
+        Some(id) => Ok(agents::last_seen(gateway, workspace, id).await?.is_some()),
         None => Ok(false),
     }
 }
 
-async fn step(state: &State, who: &SignedIn, name: &'static str) -> Result<SetupStep, Error> {
+async fn step(store: &Store, who: &SignedIn, name: &'static str) -> Result<SetupStep, Error> {
     let (title, purpose, href) = match name {
         "credential" => (
             "Store a credential",
@@ -81,7 +81,7 @@ async fn step(state: &State, who: &SignedIn, name: &'static str) -> Result<Setup
         "agent" => (
             "Connect an agent",
             "Give a program the agent's key. Done when its first request arrives.",
-            connect_page(state, who).await?,
+            connect_page(store, who).await?,
         ),
         "approver" => (
             "Add a second approver",
@@ -107,8 +107,8 @@ async fn step(state: &State, who: &SignedIn, name: &'static str) -> Result<Setup
     Ok(SetupStep { name, title, purpose, href })
 }
 
-async fn connect_page(state: &State, who: &SignedIn) -> Result<String, Error> {
-    let first = home::first_agent(&state.gateway.store, who.person.workspace()).await;
+async fn connect_page(store: &Store, who: &SignedIn) -> Result<String, Error> {
+    let first = home::first_agent(store, who.person.workspace()).await;
     Ok(match first.map_err(Service::from)? {
         Some(id) => format!("/app/agents/{id}/connect"),
         None => "/app/new/agent".to_owned(),

@@ -38,7 +38,7 @@ const DECIDED: usize = 15;
 
 pub(crate) async fn inbox(Page { state, who, query }: Page<SignedIn, InboxQuery>) -> Result<Response, Error> {
     if query.wants_ids() {
-        return ids(&state, &who, &query).await;
+        return ids(&state.gateway, &who, &query).await;
     }
     let workspace = who.person.workspace();
     // One more than is shown, to find out if there are more.
@@ -51,18 +51,20 @@ pub(crate) async fn inbox(Page { state, who, query }: Page<SignedIn, InboxQuery>
     let last = waiting.get(SHOWN as usize).and(waiting.get(SHOWN as usize - 1)).map(|last| last.row.clone());
     let count = waiting.len().min(SHOWN as usize);
     let pages = pages((&state, workspace), &query, &filter, count, last.as_ref()).await?;
-    let cards = Cards::load(&state, &who, ReturnTo::Inbox).await?.returning_to(query.list());
+    let cards = Cards::load(&state.gateway.store, &*state.gateway.clock, &who, ReturnTo::Inbox)
+        .await?
+        .returning_to(query.list());
     let pending = waiting.iter().take(SHOWN as usize).map(|view| waiting_card(&cards, view));
     let groups = grouping::group(pending.collect());
     let decided: Vec<Card> =
-        list_decided(&state, &who, &filter).await?.iter().map(|v| settled_card(&cards, v)).collect();
+        list_decided(&state.gateway, &who, &filter).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let shell = who.shell(&state).await?;
     // Instructions for a first request are for those who have an agent key.
     let first_request = if shell.manager { Some(hint(&state, workspace).await?) } else { None };
-    let load = load(&state, &who).await?;
+    let load = load(&state.gateway, &who).await?;
     let among = who.rights.approvable();
     let filters = query.filters(&inbox::askers(&state.gateway, workspace, among.as_deref()).await?);
-    let tasks = tasks::proposed(&state, &who).await?;
+    let tasks = tasks::proposed(&state.gateway.store, &*state.gateway.clock, &who).await?;
     html(&InboxPage {
         shell,
         tasks,
@@ -82,9 +84,9 @@ pub(crate) async fn inbox(Page { state, who, query }: Page<SignedIn, InboxQuery>
 }
 
 /// Ids of all matching requests, in order. An open page compares its rows with them.
-async fn ids(state: &State, who: &SignedIn, query: &InboxQuery) -> Result<Response, Error> {
+async fn ids(gateway: &pyxis_gateway::State, who: &SignedIn, query: &InboxQuery) -> Result<Response, Error> {
     let filter = Filter { beyond: None, ..query.filter(who, SHOWN) };
-    let ids = inbox::list_ids(&state.gateway, who.person.workspace(), &filter).await?;
+    let ids = inbox::list_ids(gateway, who.person.workspace(), &filter).await?;
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     Ok(axum::Json(json!({ "ids": ids })).into_response())
 }
@@ -121,11 +123,15 @@ async fn pages(
 }
 
 /// The latest decided requests with the same filters.
-async fn list_decided(state: &State, who: &SignedIn, filter: &Filter) -> Result<Vec<ApprovalView>, Error> {
+async fn list_decided(
+    gateway: &pyxis_gateway::State,
+    who: &SignedIn,
+    filter: &Filter,
+) -> Result<Vec<ApprovalView>, Error> {
     let mut all = Vec::new();
     for wanted in [ApprovalState::Approved, ApprovalState::Denied, ApprovalState::Expired] {
         let filter = Filter { state: Some(wanted), rising: false, beyond: None, limit: 15, ..filter.clone() };
-        all.extend(view::list(&state.gateway, who.person.workspace(), &filter).await?);
+        all.extend(view::list(gateway, who.person.workspace(), &filter).await?);
     }
     all.sort_by_key(|view| std::cmp::Reverse(view.row.decided_at));
     all.truncate(DECIDED);
@@ -170,8 +176,8 @@ fn body(view: &ApprovalView, limit: usize) -> BodyView {
 }
 
 /// This person's recent load: people who are asked too often stop reading.
-async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
-    let asked = approval_load::measure(&state.gateway, &who.person.user, &who.rights).await?;
+async fn load(gateway: &pyxis_gateway::State, who: &SignedIn) -> Result<Option<Load>, Error> {
+    let asked = approval_load::measure(gateway, &who.person.user, &who.rights).await?;
     Ok((asked.day > 0).then_some(Load {
         hour: asked.hour,
         day: asked.day,
@@ -192,7 +198,7 @@ async fn hint(state: &State, workspace: WorkspaceId) -> Result<FirstRequest, Err
     let agent =
         agents.first().map(|item| FirstAgent { id: item.row.id.to_string(), name: item.row.name.clone() });
     let credential = credentials.first().map(|item| &item.row);
-    let command = first_request(state, "<agent key>", credential);
+    let command = first_request(&state.gateway.config, "<agent key>", credential);
     Ok(FirstRequest { has_credential: credential.is_some(), agent, command })
 }
 
@@ -230,10 +236,10 @@ pub(super) async fn load_card(
     let row = view::row(&state.gateway, who.person.workspace(), txn(id)?).await?;
     who.require_approve(row.credential_id)?;
     let view = view::load_view(&state.gateway, who.person.workspace(), row.txn_id).await?;
-    let cards = Cards::load(state, who, place).await?;
+    let cards = Cards::load(&state.gateway.store, &*state.gateway.clock, who, place).await?;
     let body = body(&view, usize::MAX);
     let mut card = cards.card(&view, body);
-    card.response = response_excerpt::load(state, who, place, &view).await?;
+    card.response = response_excerpt::load(&state.gateway, who, place, &view).await?;
     if matches!(card.state, CardState::Open { .. }) && !card.is_tool_call() {
         card.edit = edit_form::form(&view);
     }

@@ -70,8 +70,10 @@ pub(crate) async fn add(
 ) -> Result<Response, Error> {
     let (did, name) = (fields.trimmed("did"), fields.trimmed("name"));
     let problems = match issuers::add(&scoring.audited, &who.person.actor(), &did, &name).await {
-        Ok((_, Added::New)) => return Ok(Notice::IssuerAdded.redirect(&state, HERE)),
-        Ok((_, Added::Renamed | Added::Unchanged)) => return Ok(Notice::IssuerRenamed.redirect(&state, HERE)),
+        Ok((_, Added::New)) => return Ok(Notice::IssuerAdded.redirect(state.cookies, HERE)),
+        Ok((_, Added::Renamed | Added::Unchanged)) => {
+            return Ok(Notice::IssuerRenamed.redirect(state.cookies, HERE));
+        }
         Err(error) => problem(error, |name| if name == "did" { "did" } else { "name" })?,
     };
     Ok(unprocessable(page(&state, &scoring, &who, &ListQuery::default(), (did, name), problems).await?))
@@ -82,5 +84,5 @@ pub(crate) async fn remove(
     SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     issuers::remove(&scoring.audited, &who.person.actor(), &did).await?;
-    Ok(Notice::IssuerRemoved.redirect(&state, HERE))
+    Ok(Notice::IssuerRemoved.redirect(state.cookies, HERE))
 }

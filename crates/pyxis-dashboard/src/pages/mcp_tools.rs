@@ -5,6 +5,7 @@ use pyxis_core::mcp_tool;
 use pyxis_gateway::admin::credentials::{self, CredentialPatch};
 use pyxis_gateway::admin::mcp_tools;
 use pyxis_gateway::{CredentialOptions, Error as Service};
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::mcp_tools::{McpToolRow, ToolMode};
 use serde_json::Value;
@@ -101,7 +102,7 @@ pub(crate) async fn set_url(
         ..CredentialPatch::default()
     };
     match credentials::update(&state.gateway, &who.person.actor(), &name, patch).await {
-        Ok(_) => Ok(Notice::Saved.redirect(&state, &path(&row.name))),
+        Ok(_) => Ok(Notice::Saved.redirect(state.cookies, &path(&row.name))),
         Err(error) => {
             let problems = problem(error, "mcp_url", |_| "mcp_url")?;
             Ok(unprocessable(page(&state, &who, &row, url, problems).await?))
@@ -116,14 +117,14 @@ pub(crate) async fn change(
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     let notice = match fields.get("tool") {
-        "" => refresh(&state, &who, &row.name).await?,
-        tool => set_mode(&state, &who, &row.name, tool, &fields).await?,
+        "" => refresh(&state.gateway, &who, &row.name).await?,
+        tool => set_mode(&state.gateway.audited, &who, &row.name, tool, &fields).await?,
     };
-    Ok(notice.redirect(&state, &path(&row.name)))
+    Ok(notice.redirect(state.cookies, &path(&row.name)))
 }
 
-async fn refresh(state: &State, who: &SignedIn, name: &str) -> Result<Notice, Error> {
-    Ok(match mcp_tools::refresh(&state.gateway, &who.person.actor(), name).await {
+async fn refresh(gateway: &pyxis_gateway::State, who: &SignedIn, name: &str) -> Result<Notice, Error> {
+    Ok(match mcp_tools::refresh(gateway, &who.person.actor(), name).await {
         Ok(()) => Notice::ToolsListed,
         Err(
             Service::Upstream(_)
@@ -143,7 +144,7 @@ async fn refresh(state: &State, who: &SignedIn, name: &str) -> Result<Notice, Er
 }
 
 async fn set_mode(
-    state: &State,
+    audited: &AuditedStore,
     who: &SignedIn,
     name: &str,
     tool: &str,
@@ -152,7 +153,7 @@ async fn set_mode(
     let mode = ToolMode::from_name(fields.get("mode")).ok_or(Error::NotFound)?;
     let tool = (tool, fields.get("fingerprint"));
     let actor = who.person.actor();
-    match mcp_tools::set_mode(&state.gateway.audited, &actor, name, tool, mode).await {
+    match mcp_tools::set_mode(audited, &actor, name, tool, mode).await {
         Ok(_) => Ok(Notice::Saved),
         Err(Service::Conflict(_)) => Ok(Notice::ToolChanged),
         Err(error) => Err(error.into()),

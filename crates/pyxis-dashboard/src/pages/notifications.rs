@@ -12,6 +12,7 @@ use pyxis_gateway::admin::{channels, push};
 use pyxis_gateway::channels::PLATFORMS;
 use pyxis_gateway::channels::platform::PlatformDescriptor;
 use pyxis_gateway::channels::settings::SettingKey;
+use pyxis_store::Store;
 use pyxis_store::chat_messages::ChatMessageRow;
 use pyxis_store::lists::{self, SortKey};
 use pyxis_store::message_subject::SubjectKind;
@@ -103,8 +104,8 @@ async fn show(
         platforms: configured.map(line).collect(),
         connected_by: PLATFORMS.iter().map(variables).collect(),
         unshown: unshown.into_iter().map(|message| unshown_line(message, now)).collect(),
-        unreachable: unreachable(state, who).await?,
-        refused: refused_browsers(state, who).await?,
+        unreachable: unreachable(&state.gateway, who).await?,
+        refused: refused_browsers(&state.gateway.store, state.gateway.now(), who).await?,
         rooms,
         problems,
     })?;
@@ -143,12 +144,12 @@ fn unshown_line(message: ChatMessageRow, now: UnixMillis) -> UnshownLine {
 }
 
 /// Configured chats that the bot cannot work in, for those who can fix that.
-async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnreachableLine>, Error> {
+async fn unreachable(gateway: &pyxis_gateway::State, who: &SignedIn) -> Result<Vec<UnreachableLine>, Error> {
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
     }
-    let now = state.gateway.now();
-    let found = channels::unreachable(&state.gateway, who.person.workspace()).await?;
+    let now = gateway.now();
+    let found = channels::unreachable(gateway, who.person.workspace()).await?;
     let line = |chat: UnreachableChat| UnreachableLine {
         platform: chat.platform.spec().label.to_owned(),
         chat: chat.chat,
@@ -159,12 +160,11 @@ async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnreachableLin
 }
 
 /// Browsers that are not notified, for those who can fix that.
-async fn refused_browsers(state: &State, who: &SignedIn) -> Result<Vec<RefusedLine>, Error> {
+async fn refused_browsers(store: &Store, now: UnixMillis, who: &SignedIn) -> Result<Vec<RefusedLine>, Error> {
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
     }
-    let now = state.gateway.now();
-    let found = push::refused_subscriptions(&state.gateway.store, who.person.workspace()).await?;
+    let found = push::refused_subscriptions(store, who.person.workspace()).await?;
     let line = |(row, person): (PushSubscriptionRow, String)| {
         let (why, since) = refusal(&row, now)?;
         Some(RefusedLine { person, label: row.label, why, since })
@@ -217,7 +217,7 @@ pub(crate) async fn unlink(
     let platform = platform(fields.get("platform"))?.platform;
     let (user, actor) = (who.person.user.id, who.person.actor());
     channels::unlink(&state.gateway, &actor, user, platform, fields.get("account")).await?;
-    Ok(Notice::AccountUnlinked.redirect(&state, HERE))
+    Ok(Notice::AccountUnlinked.redirect(state.cookies, HERE))
 }
 
 pub(crate) async fn chats(
@@ -234,7 +234,7 @@ pub(crate) async fn chats(
         let rooms = PLATFORMS.iter().map(|described| room_field(described, typed(described))).collect();
         return Ok(unprocessable(show(&state, &who, &ListQuery::default(), rooms, problems).await?));
     }
-    Ok(Notice::Saved.redirect(&state, HERE))
+    Ok(Notice::Saved.redirect(state.cookies, HERE))
 }
 
 /// The service worker that shows notifications. It must be served at the root, or its scope would not cover the pages.
@@ -257,7 +257,7 @@ pub(crate) async fn subscribe(
         Err(Service::InvalidField { .. } | Service::Conflict(_)) => Notice::BrowserRefused,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(&state, HERE))
+    Ok(notice.redirect(state.cookies, HERE))
 }
 
 pub(crate) async fn unsubscribe(
@@ -266,5 +266,5 @@ pub(crate) async fn unsubscribe(
 ) -> Result<Response, Error> {
     let id = id.parse().map_err(|_| Error::NotFound)?;
     push::unsubscribe(&state.gateway.audited, &who.person.actor(), who.person.user.id, id).await?;
-    Ok(Notice::BrowserRemoved.redirect(&state, HERE))
+    Ok(Notice::BrowserRemoved.redirect(state.cookies, HERE))
 }

@@ -33,13 +33,13 @@ pub(crate) async fn sign_in(
     match tried {
         Ok(opened) => {
             sign_in::leave_old_session(&state, &headers).await?;
-            Ok(session::begin(&state, &opened, see_other(if next.is_empty() { HOME } else { next })))
+            Ok(session::begin(state.cookies, &opened, see_other(if next.is_empty() { HOME } else { next })))
         }
         // Does not reveal whose passkey it was or that the account is disabled.
         Err(Service::PasskeyRefused(_) | Service::Unauthenticated) => {
             let mut response = html(&sign_in::page(&visit, "", next, SignInState::PasskeyRefused))?;
             *response.status_mut() = StatusCode::UNAUTHORIZED;
-            Ok(visit.set_cookie(&state, response))
+            Ok(visit.set_cookie(state.cookies, response))
         }
         Err(error) => Err(error.into()),
     }

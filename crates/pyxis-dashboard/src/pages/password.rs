@@ -13,14 +13,14 @@ use crate::form::{Fields, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::Problems;
-use crate::{Error, State, text};
+use crate::{Error, text};
 
 pub(crate) async fn change(
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     let mut problems = Problems::default();
-    match set(&state, &who, &fields).await {
-        Ok(()) => return Ok(Notice::PasswordChanged.redirect(&state, HERE)),
+    match set(&state.gateway, &who, &fields).await {
+        Ok(()) => return Ok(Notice::PasswordChanged.redirect(state.cookies, HERE)),
         Err(Service::WrongPassword) => {
             problems.add("password", "The current password is wrong. Nothing was changed.");
         }
@@ -41,11 +41,11 @@ pub(crate) async fn change(
 
 const AGAIN: &str = "new_password_again";
 
-async fn set(state: &State, who: &SignedIn, fields: &Fields) -> Result<(), Service> {
+async fn set(gateway: &pyxis_gateway::State, who: &SignedIn, fields: &Fields) -> Result<(), Service> {
     let differ = fields.get("new_password") != fields.get(AGAIN);
     if differ {
         return Err(Service::field(AGAIN, "the passwords differ; enter the same password twice"));
     }
     let typed = |name: &str| SecretString::new(fields.get(name).to_owned());
-    sessions::change_password(&state.gateway, &who.person, &typed("password"), &typed("new_password")).await
+    sessions::change_password(gateway, &who.person, &typed("password"), &typed("new_password")).await
 }

@@ -2,11 +2,13 @@
 
 use axum::response::Response;
 use pyxis_core::approval_mode::Role;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::UserId;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::rights::{self, Right};
 use pyxis_gateway::admin::{credentials, people};
+use pyxis_store::Store;
 use pyxis_store::lists::{self, CredentialItem, Direction, PersonItem, SortKey};
 use pyxis_store::users::UserRow;
 
@@ -15,6 +17,7 @@ use super::labels::enabled;
 use super::list_query::{ListQuery, ListSlot, read};
 use super::problem;
 use super::table::{By, Table};
+use crate::cookies::Cookies;
 use crate::error::html;
 use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
@@ -33,7 +36,7 @@ pub(crate) async fn list(
     }
     let (found, search) = TABLE.page(store, "/app/people", &asked, &list).await?;
     let alone = list.count(store, "").await.map_err(Service::from)? < 2;
-    let people = found.iter().map(|item| line(&state, &who, item)).collect();
+    let people = found.iter().map(|item| line(state.gateway.now(), &who, item)).collect();
     html(&PeoplePage { shell: who.shell(&state).await?, alone, search, people })
 }
 
@@ -60,7 +63,7 @@ fn may_decide(item: &PersonItem) -> String {
     }
 }
 
-fn line(state: &State, who: &SignedIn, item: &PersonItem) -> Person {
+fn line(now: UnixMillis, who: &SignedIn, item: &PersonItem) -> Person {
     let user = &item.row;
     let you = user.id == who.person.user.id;
     let changeable = !you && may_change(who, user.role);
@@ -71,7 +74,7 @@ fn line(state: &State, who: &SignedIn, item: &PersonItem) -> Person {
         roles: if changeable { roles(who, user.role) } else { Vec::new() },
         enabled: user.disabled_at.is_none(),
         you,
-        last_seen: user.last_sign_in_at.map(|at| Timestamp::new(at, state.gateway.now())),
+        last_seen: user.last_sign_in_at.map(|at| Timestamp::new(at, now)),
         changeable,
         grants: may_decide(item),
         grants_page: (changeable && user.role == Role::Member).then(|| format!("/app/people/{}", user.id)),
@@ -141,9 +144,9 @@ async fn link_page(
 }
 
 /// The person to change, if the viewer may change them and it is not the viewer.
-async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow>, Error> {
+async fn other(store: &Store, who: &SignedIn, id: &str) -> Result<Option<UserRow>, Error> {
     let id: UserId = id.parse().map_err(|_| Error::NotFound)?;
-    let user = people::get(&state.gateway.store, who.person.workspace(), id).await?;
+    let user = people::get(store, who.person.workspace(), id).await?;
     Ok((user.id != who.person.user.id && may_change(who, user.role)).then_some(user))
 }
 
@@ -151,8 +154,8 @@ pub(crate) async fn link(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    let Some(user) = other(&state, &who, &id).await? else {
-        return Ok(Notice::OwnersOnly.redirect(&state, "/app/people"));
+    let Some(user) = other(&state.gateway.store, &who, &id).await? else {
+        return Ok(Notice::OwnersOnly.redirect(state.cookies, "/app/people"));
     };
     let link = people::link(&state.gateway, &who.person.actor(), user.id).await?;
     link_page(&state, &who, &user, &link).await
@@ -173,11 +176,11 @@ pub(crate) async fn enable(
 }
 
 async fn set_enabled(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Result<Response, Error> {
-    let Some(user) = other(state, who, id).await? else {
-        return Ok(Notice::OwnersOnly.redirect(state, "/app/people"));
+    let Some(user) = other(&state.gateway.store, who, id).await? else {
+        return Ok(Notice::OwnersOnly.redirect(state.cookies, "/app/people"));
     };
     let done = people::set_enabled(&state.gateway.audited, &who.person.actor(), user.id, enabled).await;
-    respond(state, done, if enabled { Notice::PersonEnabled } else { Notice::PersonDisabled })
+    respond(state.cookies, done, if enabled { Notice::PersonEnabled } else { Notice::PersonDisabled })
 }
 
 pub(crate) async fn role(
@@ -185,11 +188,11 @@ pub(crate) async fn role(
     SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let wanted = Role::from_name(fields.get("role")).filter(|role| may_change(&who, *role));
-    let (Some(user), Some(wanted)) = (other(&state, &who, &id).await?, wanted) else {
-        return Ok(Notice::OwnersOnly.redirect(&state, "/app/people"));
+    let (Some(user), Some(wanted)) = (other(&state.gateway.store, &who, &id).await?, wanted) else {
+        return Ok(Notice::OwnersOnly.redirect(state.cookies, "/app/people"));
     };
     let done = people::set_role(&state.gateway.audited, &who.person.actor(), user.id, wanted).await;
-    respond(&state, done, Notice::RoleChanged)
+    respond(state.cookies, done, Notice::RoleChanged)
 }
 
 /// A member's grants, credential by credential.
@@ -197,8 +200,9 @@ pub(crate) async fn show(
     Page { state, who, query: asked }: Page<Manager, ListQuery>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
-        return Ok(Notice::MembersOnly.redirect(&state, "/app/people"));
+    let Some(user) = other(&state.gateway.store, &who, &id).await?.filter(|user| user.role == Role::Member)
+    else {
+        return Ok(Notice::MembersOnly.redirect(state.cookies, "/app/people"));
     };
     let rights = rights::load(&state.gateway.store, &user).await?;
     let list = lists::credentials(state.gateway.store.engine(), who.person.workspace(), None);
@@ -225,8 +229,9 @@ pub(crate) async fn grant(
     PathId(id): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
-        return Ok(Notice::MembersOnly.redirect(&state, "/app/people"));
+    let Some(user) = other(&state.gateway.store, &who, &id).await?.filter(|user| user.role == Role::Member)
+    else {
+        return Ok(Notice::MembersOnly.redirect(state.cookies, "/app/people"));
     };
     let before = rights::load(&state.gateway.store, &user).await?;
     for name in fields.all("credential") {
@@ -240,15 +245,15 @@ pub(crate) async fn grant(
             rights::set(&state.gateway.audited, &who.person.actor(), user.id, name, wanted).await?;
         }
     }
-    Ok(Notice::RightsSaved.redirect(&state, &format!("/app/people/{}", user.id)))
+    Ok(Notice::RightsSaved.redirect(state.cookies, &format!("/app/people/{}", user.id)))
 }
 
 pub(crate) async fn withdraw(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    let Some(user) = other(&state, &who, &id).await? else {
-        return Ok(Notice::OwnersOnly.redirect(&state, "/app/people"));
+    let Some(user) = other(&state.gateway.store, &who, &id).await? else {
+        return Ok(Notice::OwnersOnly.redirect(state.cookies, "/app/people"));
     };
     let notice = match people::withdraw_invitation(&state.gateway.audited, &who.person.actor(), user.id).await
     {
@@ -256,13 +261,13 @@ pub(crate) async fn withdraw(
         Err(Service::Conflict(_)) => Notice::SignedInAlready,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(&state, "/app/people"))
+    Ok(notice.redirect(state.cookies, "/app/people"))
 }
 
-fn respond(state: &State, done: Result<UserRow, Service>, good: Notice) -> Result<Response, Error> {
+fn respond(cookies: Cookies, done: Result<UserRow, Service>, good: Notice) -> Result<Response, Error> {
     match done {
-        Ok(_) => Ok(good.redirect(state, "/app/people")),
-        Err(Service::Conflict(_)) => Ok(Notice::LastOwner.redirect(state, "/app/people")),
+        Ok(_) => Ok(good.redirect(cookies, "/app/people")),
+        Err(Service::Conflict(_)) => Ok(Notice::LastOwner.redirect(cookies, "/app/people")),
         Err(error) => Err(error.into()),
     }
 }

@@ -8,6 +8,7 @@ use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::approver_count::ApproverCount;
 use pyxis_gateway::admin::policies::{self, Changed, ExplainedRequest, Explanation};
 use pyxis_gateway::admin::{credentials, grants, staged, workspaces};
+use pyxis_store::Store;
 use pyxis_store::lists::{self, CredentialItem, GrantItem, SortKey, StagedItem};
 
 use super::agents::unprocessable;
@@ -165,7 +166,7 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
     who.require_policy(row.id)?;
     let mode = workspaces::get(&state.gateway.store, workspace).await?.mode;
     let stored = policies::get(&state.gateway.store, workspace, name).await?.map(|(_, policy)| policy);
-    let chats = form::Chats::from_state(state);
+    let chats = form::Chats::from_state(&state.gateway);
     let mut warnings = match &stored {
         Some(policy) => {
             let able = ApproverCount::load(&state.gateway.store, workspace, row.id, policy).await?;
@@ -206,7 +207,7 @@ pub(crate) async fn save(
     PathId(name): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let stored = load_policy(&state, &who, &name).await?;
+    let stored = load_policy(&state.gateway.store, &who, &name).await?;
     let problems = match form::policy(&fields, stored.as_ref()) {
         Err(problems) => problems,
         Ok(policy) => match save_or_stage(&state, &who, &name, &policy).await {
@@ -214,7 +215,8 @@ pub(crate) async fn save(
             Err(error) => problem(error, "methods", form::field)?,
         },
     };
-    let typed = form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::from_state(&state), problems);
+    let typed =
+        form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::from_state(&state.gateway), problems);
     let shown = PolicyListItem { form: Some(typed), ..PolicyListItem::default() };
     Ok(unprocessable(page(&state, &who, &name, shown).await?))
 }
@@ -228,18 +230,18 @@ async fn save_or_stage(
 ) -> Result<Response, Service> {
     if !who.person.user.role.is_manager() {
         let staged = staged::propose(&state.gateway, &who.person, name, policy).await?;
-        return Ok(Notice::PolicyStaged.redirect(state, &format!("/app/staged/{}", staged.row.id)));
+        return Ok(Notice::PolicyStaged.redirect(state.cookies, &format!("/app/staged/{}", staged.row.id)));
     }
     policies::put(&state.gateway, &who.person.actor(), name, policy).await?;
     let row = credentials::get(&state.gateway.store, who.person.workspace(), name).await?;
-    Ok(Notice::PolicySaved.redirect(state, &format!("/app/policies/{}", row.name)))
+    Ok(Notice::PolicySaved.redirect(state.cookies, &format!("/app/policies/{}", row.name)))
 }
 
 /// The stored policy, for anyone who may change it.
-async fn load_policy(state: &State, who: &SignedIn, name: &str) -> Result<Option<Policy>, Error> {
-    let row = credentials::get(&state.gateway.store, who.person.workspace(), name).await?;
+async fn load_policy(store: &Store, who: &SignedIn, name: &str) -> Result<Option<Policy>, Error> {
+    let row = credentials::get(store, who.person.workspace(), name).await?;
     who.require_policy(row.id)?;
-    let found = policies::get(&state.gateway.store, who.person.workspace(), name).await?;
+    let found = policies::get(store, who.person.workspace(), name).await?;
     Ok(found.map(|(_, policy)| policy))
 }
 
@@ -249,7 +251,7 @@ pub(crate) async fn explain(
 ) -> Result<Response, Error> {
     let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
     let (body, content_type) = (fields.text("body"), fields.get("content_type").to_owned());
-    load_policy(&state, &who, &name).await?;
+    load_policy(&state.gateway.store, &who, &name).await?;
     let workspace = who.person.workspace();
     let request = ExplainedRequest {
         method: &method,
@@ -300,7 +302,7 @@ pub(crate) async fn replay(
     PathId(name): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let stored = load_policy(&state, &who, &name).await?;
+    let stored = load_policy(&state.gateway.store, &who, &name).await?;
     let (problems, replay) = match form::policy(&fields, stored.as_ref()) {
         Err(problems) => (problems, None),
         Ok(draft) => {
@@ -311,7 +313,8 @@ pub(crate) async fn replay(
         }
     };
     let wrong = !problems.is_empty();
-    let typed = form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::from_state(&state), problems);
+    let typed =
+        form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::from_state(&state.gateway), problems);
     let shown = PolicyListItem { form: Some(typed), replay, ..PolicyListItem::default() };
     let response = page(&state, &who, &name, shown).await?;
     Ok(if wrong { unprocessable(response) } else { response })
@@ -357,7 +360,7 @@ pub(crate) async fn remove(
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     policies::remove(&state.gateway.audited, &who.person.actor(), &name).await?;
-    Ok(Notice::PolicyRemoved.redirect(&state, &format!("/app/policies/{}", row.name)))
+    Ok(Notice::PolicyRemoved.redirect(state.cookies, &format!("/app/policies/{}", row.name)))
 }
 
 pub(crate) async fn revoke(
@@ -370,5 +373,5 @@ pub(crate) async fn revoke(
         Err(Service::Conflict(_)) => Notice::GrantOver,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(&state, "/app/policies"))
+    Ok(notice.redirect(state.cookies, "/app/policies"))
 }

@@ -10,7 +10,6 @@ use pyxis_gateway::channels::platform::PlatformDescriptor;
 use serde_json::{Map, Value, json};
 
 use super::{escalation_lines, sentence};
-use crate::State;
 use crate::form::Fields;
 use crate::view::policies::{MAX_MINUTES, MethodRule, PolicyForm};
 use crate::view::{Choice, Problems, RoomField};
@@ -30,9 +29,9 @@ const METHODS: [Method; 7] = [
 pub(super) struct Chats(Vec<ChatPlatform>);
 
 impl Chats {
-    pub(super) fn from_state(state: &State) -> Self {
+    pub(super) fn from_state(gateway: &pyxis_gateway::State) -> Self {
         let all = ChatPlatform::ALL.iter().copied();
-        Self(all.filter(|platform| channels::is_configured(&state.gateway, *platform)).collect())
+        Self(all.filter(|platform| channels::is_configured(gateway, *platform)).collect())
     }
 
     /// True if a channel can be chosen: a chat only if someone would be notified there.

@@ -1,16 +1,19 @@
 //! The form of a publishable key, and the code that goes into a page.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_gateway::Config;
 use pyxis_scoring::limit_of_stamps;
 use pyxis_scoring::service::{api_keys, scorers};
 use pyxis_scoring::widget::SCRIPT;
+use pyxis_store::Store;
 use pyxis_store::api_keys::{ApiKeyRow, Tier};
 
 use super::api_key_form::{FIRST, tier, tiers};
+use crate::Error;
 use crate::form::Fields;
 use crate::session::SignedIn;
 use crate::view::api_keys::{EmbedCode, PublishableKeyForm, PublishableSettings};
 use crate::view::{Choice, Problems};
-use crate::{Error, State};
 
 /// Placeholder for a key that is no longer known.
 const THE_KEY: &str = "px_pub_…";
@@ -26,22 +29,24 @@ pub(super) struct PublishableInput {
 
 /// The form of a new key.
 pub(super) async fn blank(
-    scoring: &pyxis_scoring::State,
+    store: &Store,
+    now: UnixMillis,
     who: &SignedIn,
 ) -> Result<PublishableKeyForm, Error> {
     Ok(PublishableKeyForm {
-        scorers: scorer_choices(scoring, who, "").await?,
+        scorers: scorer_choices(store, now, who, "").await?,
         stamps_tiers: tiers(FIRST.tier, limit_of_stamps),
         ..PublishableKeyForm::default()
     })
 }
 
 async fn scorer_choices(
-    scoring: &pyxis_scoring::State,
+    store: &Store,
+    now: UnixMillis,
     who: &SignedIn,
     chosen: &str,
 ) -> Result<Vec<Choice>, Error> {
-    let all = scorers::list(&scoring.store, who.person.workspace(), scoring.now()).await?;
+    let all = scorers::list(store, who.person.workspace(), now).await?;
     let choice = |row: &pyxis_store::scorers::ScorerRow| {
         let value = row.id.to_string();
         Choice { chosen: value == chosen, label: format!("{} ({value})", row.name), value }
@@ -51,12 +56,13 @@ async fn scorer_choices(
 
 /// The form as it was typed; with the scorers to choose from for a new key.
 pub(super) async fn typed(
-    scoring: &pyxis_scoring::State,
+    store: &Store,
+    now: UnixMillis,
     who: &SignedIn,
     fields: &Fields,
     problems: Problems,
 ) -> Result<PublishableKeyForm, Error> {
-    let scorers = scorer_choices(scoring, who, fields.get("scorer_id")).await?;
+    let scorers = scorer_choices(store, now, who, fields.get("scorer_id")).await?;
     Ok(PublishableKeyForm { scorers, ..retyped(fields, problems) })
 }
 
@@ -99,12 +105,12 @@ pub(super) fn field(name: &str) -> &'static str {
 
 /// Settings of a stored key with its form, or the form as typed; `None` for a server key.
 pub(super) async fn settings(
-    state: &State,
-    scoring: &pyxis_scoring::State,
+    config: &Config,
+    store: &Store,
     row: &ApiKeyRow,
     typed: Option<PublishableKeyForm>,
 ) -> Result<Option<PublishableSettings>, Error> {
-    let found = api_keys::publishable_of(&scoring.store, row.workspace_id, row.id).await?;
+    let found = api_keys::publishable_of(store, row.workspace_id, row.id).await?;
     let Some(publishable) = found else { return Ok(None) };
     let scorer = publishable.scorer.to_string();
     let stored = || PublishableKeyForm {
@@ -117,14 +123,14 @@ pub(super) async fn settings(
     };
     Ok(Some(PublishableSettings {
         form: typed.unwrap_or_else(stored),
-        embed: embed(state, &scorer, THE_KEY),
+        embed: embed(config, &scorer, THE_KEY),
         scorer,
     }))
 }
 
 /// Code for the page.
-pub(super) fn embed(state: &State, scorer: &str, key: &str) -> EmbedCode {
-    let base = &state.gateway.config.base_url;
+pub(super) fn embed(config: &Config, scorer: &str, key: &str) -> EmbedCode {
+    let base = &config.base_url;
     let (path, integrity) = (&SCRIPT.pinned_path, &SCRIPT.integrity);
     EmbedCode {
         html: format!(

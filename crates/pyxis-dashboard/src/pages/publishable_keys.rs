@@ -17,7 +17,7 @@ use crate::view::api_keys::{ApiKeyShownPage, NewPublishableKeyPage};
 pub(crate) async fn new(
     Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
 ) -> Result<Response, Error> {
-    let form = form::blank(&scoring, &who).await?;
+    let form = form::blank(&scoring.store, scoring.now(), &who).await?;
     html(&NewPublishableKeyPage { shell: who.shell(&state).await?, form })
 }
 
@@ -44,13 +44,13 @@ pub(crate) async fn add(
                         key: key.expose().clone(),
                         can_read: false,
                         ask: String::new(),
-                        embed: Some(form::embed(&state, &wanted.scorer, key.expose())),
+                        embed: Some(form::embed(&state.gateway.config, &wanted.scorer, key.expose())),
                     });
                 }
                 Err(error) => problem(error, form::field)?,
             }
         }
     };
-    let form = form::typed(&scoring, &who, &fields, problems).await?;
+    let form = form::typed(&scoring.store, scoring.now(), &who, &fields, problems).await?;
     Ok(unprocessable(html(&NewPublishableKeyPage { shell: who.shell(&state).await?, form })?))
 }

@@ -31,7 +31,7 @@ pub(crate) async fn set(
     let db = &state.gateway.audited;
     let (zone, from, to) = (fields.trimmed("time_zone"), fields.trimmed("from"), fields.trimmed("to"));
     match quiet_hours::set(db, &who.person, &zone, &from, &to).await {
-        Ok(_) => Ok(Notice::Saved.redirect(&state, HERE)),
+        Ok(_) => Ok(Notice::Saved.redirect(state.cookies, HERE)),
         Err(error) => refused(&state, &who, &fields, error).await,
     }
 }
@@ -56,7 +56,7 @@ pub(crate) async fn remove(
 ) -> Result<Response, Error> {
     match quiet_hours::remove(&state.gateway.audited, &who.person).await {
         // Another window may have removed them.
-        Ok(()) | Err(Service::NotFound(_)) => Ok(Notice::Saved.redirect(&state, HERE)),
+        Ok(()) | Err(Service::NotFound(_)) => Ok(Notice::Saved.redirect(state.cookies, HERE)),
         Err(error) => Err(error.into()),
     }
 }

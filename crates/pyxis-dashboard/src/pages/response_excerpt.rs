@@ -6,11 +6,11 @@ use pyxis_gateway::approvals::view::ApprovalView;
 
 use super::cards::surface;
 use super::secret_fields::mask_json;
+use crate::Error;
 use crate::session::SignedIn;
 use crate::text::{grouped, size};
 use crate::view::approvals::{ResponseExcerpt, ReturnTo};
 use crate::view::body::{BodyContent, BodyView};
-use crate::{Error, State};
 
 /// Maximum number of bytes shown.
 const SHOWN: usize = 4096;
@@ -19,7 +19,7 @@ const MASKED: &str = "Values that look like secrets are masked.";
 
 /// The beginning of the response, if there is one and the person may read it.
 pub(super) async fn load(
-    state: &State,
+    gateway: &pyxis_gateway::State,
     who: &SignedIn,
     place: ReturnTo,
     view: &ApprovalView,
@@ -29,7 +29,7 @@ pub(super) async fn load(
     }
     let approver = who.person.approver(surface(place));
     let assigned = who.rights.may_approve(view.row.credential_id);
-    let outcome = outcome::load(&state.gateway, &approver, assigned, view).await?;
+    let outcome = outcome::load(gateway, &approver, assigned, view).await?;
     Ok(outcome.map(excerpt))
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use axum::response::Response;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScoreReviewId;
 use pyxis_scoring::service::score_reviews::{self, ReviewDecision};
 use pyxis_scoring::service::stamps;
@@ -58,13 +59,12 @@ pub(crate) async fn list(
                 chosen: *value == name,
             })
             .collect(),
-        reviews: rows.iter().map(|row| line(&state, row)).collect(),
+        reviews: rows.iter().map(|row| line(state.gateway.now(), row)).collect(),
         older: older.is_some().then_some(link),
     })
 }
 
-fn line(state: &State, row: &ScoreReviewRow) -> ReviewLine {
-    let now = state.gateway.now();
+fn line(now: UnixMillis, row: &ScoreReviewRow) -> ReviewLine {
     ReviewLine {
         id: row.id.to_string(),
         address: row.address.to_string(),
@@ -113,7 +113,7 @@ async fn page(
     });
     html(&ReviewPage {
         shell: who.shell(state).await?,
-        review: line(state, row),
+        review: line(state.gateway.now(), row),
         score_now: text::plain(found.score),
         passes_now: found.passing,
         evidence: evidence.collect(),
@@ -139,7 +139,7 @@ pub(crate) async fn decide(
         }
     };
     match score_reviews::decide(&scoring, &who.person.actor(), id, decision, &reason).await {
-        Ok(_) => Ok(notice.redirect(&state, &format!("{LIST}/{id}"))),
+        Ok(_) => Ok(notice.redirect(state.cookies, &format!("{LIST}/{id}"))),
         Err(error) => {
             let problems = problem(error, |_| "reason")?;
             Ok(unprocessable(page(&state, &scoring, &who, &row, (reason, problems)).await?))

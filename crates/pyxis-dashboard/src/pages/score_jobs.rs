@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Multipart, Request, State as Extract};
 use axum::response::Response;
 use http::StatusCode;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScoreJobId, ScorerId};
 use pyxis_scoring::TableFormat;
 use pyxis_scoring::service::score_jobs::{self, CreateError, Rows, ScoreJobRow, ScoreJobState, UploadError};
@@ -73,13 +74,13 @@ async fn page(
         problems: draft.problems,
         most: text::grouped(scoring.config.jobs.rows_max),
         days: scoring.config.jobs.retention.as_secs() / 86_400,
-        jobs: jobs.into_iter().map(|job| line(state, job)).collect(),
+        jobs: jobs.into_iter().map(|job| line(state.gateway.now(), job)).collect(),
         older: older.map(|id| format!("/app/score-jobs?before={id}")),
         newest: before.is_some(),
     })
 }
 
-fn line(state: &State, job: ScoreJobRow) -> JobLine {
+fn line(now: UnixMillis, job: ScoreJobRow) -> JobLine {
     let done = count(job.scored.saturating_add(job.failed));
     let total = count(job.total);
     JobLine {
@@ -97,8 +98,8 @@ fn line(state: &State, job: ScoreJobRow) -> JobLine {
         can_retry: job.retryable > 0 || (job.state != ScoreJobState::Done && done < total),
         problem: job.problem,
         by: job.created_by,
-        created: Timestamp::new(job.created_at, state.gateway.now()),
-        finished: job.finished_at.map(|at| Timestamp::new(at, state.gateway.now())),
+        created: Timestamp::new(job.created_at, now),
+        finished: job.finished_at.map(|at| Timestamp::new(at, now)),
     }
 }
 
@@ -128,7 +129,7 @@ pub(crate) async fn add(Extract(state): Extract<State>, request: Request) -> Res
     let id: ScorerId = scorer.parse().map_err(|_| Error::NotFound)?;
     let actor = who.0.person.actor();
     match score_jobs::create(&who.1, &actor, id, &named, upload).await {
-        Ok(job) => Ok(Notice::JobAdded.redirect(&state, &path(job.id))),
+        Ok(job) => Ok(Notice::JobAdded.redirect(state.cookies, &path(job.id))),
         Err(error) => {
             let problems = problems(error)?;
             let draft = Draft { scorer, name, problems };
@@ -191,7 +192,7 @@ pub(crate) async fn show(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let job = score_jobs::find(&scoring.store, who.person.workspace(), job_id(&id)?).await?;
-    html(&JobPage { shell: who.shell(&state).await?, job: line(&state, job) })
+    html(&JobPage { shell: who.shell(&state).await?, job: line(state.gateway.now(), job) })
 }
 
 pub(crate) async fn cancel(
@@ -204,7 +205,7 @@ pub(crate) async fn cancel(
         Err(Service::Conflict(_)) => Notice::JobEnded,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(&state, &path(id)))
+    Ok(notice.redirect(state.cookies, &path(id)))
 }
 
 pub(crate) async fn retry(
@@ -217,7 +218,7 @@ pub(crate) async fn retry(
         Err(Service::Conflict(_)) => Notice::NothingToRetry,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(&state, &path(id)))
+    Ok(notice.redirect(state.cookies, &path(id)))
 }
 
 pub(crate) async fn remove(
@@ -226,8 +227,8 @@ pub(crate) async fn remove(
 ) -> Result<Response, Error> {
     let id = job_id(&id)?;
     match score_jobs::remove(&scoring.store, &scoring.audited, &who.person.actor(), id).await {
-        Ok(()) => Ok(Notice::JobRemoved.redirect(&state, "/app/score-jobs")),
-        Err(Service::Conflict(_)) => Ok(Notice::JobRuns.redirect(&state, &path(id))),
+        Ok(()) => Ok(Notice::JobRemoved.redirect(state.cookies, "/app/score-jobs")),
+        Err(Service::Conflict(_)) => Ok(Notice::JobRuns.redirect(state.cookies, &path(id))),
         Err(error) => Err(error.into()),
     }
 }

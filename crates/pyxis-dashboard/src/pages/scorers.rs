@@ -44,7 +44,7 @@ pub(crate) async fn list(
     let (shown, search) = TABLE.page(store, "/app/scorers", &asked, &list).await?;
     let lines: Vec<_> = shown.into_iter().map(|item| line(item, state.gateway.now())).collect();
     let first = lines.first().map_or("1", |line| line.id.as_str());
-    let ask = curl_command(&state, first, EXAMPLE_ADDRESS, A_KEY);
+    let ask = curl_command(&state.gateway.config, first, EXAMPLE_ADDRESS, A_KEY);
     html(&ScorersPage { shell: who.shell(&state).await?, search, scorers: lines, ask })
 }
 
@@ -97,7 +97,7 @@ pub(crate) async fn add(
         let weights = empty.then(Weights::new);
         let input = ScorerInput { name: name.clone(), threshold: Some(needed), weights };
         match scorers::create(&scoring.audited, &who.person.actor(), input).await {
-            Ok(made) => return Ok(Notice::ScorerAdded.redirect(&state, &path(made.id))),
+            Ok(made) => return Ok(Notice::ScorerAdded.redirect(state.cookies, &path(made.id))),
             Err(error) => problems = problem(error, field)?,
         }
     } else {
@@ -153,23 +153,27 @@ async fn page(
         reach: weight_reach(&draft.weights, draft.threshold.unwrap_or(stored.terms.threshold)),
         overtaken: shown.overtaken,
         preview: shown.preview,
-        kept: stored.terms.kept.iter().map(|one| kept_row(one, state)).collect(),
-        scheduled: stored.scheduled.iter().map(|change| scheduled(stored, change, state)).collect(),
+        kept: stored.terms.kept.iter().map(|one| kept_row(one, state.gateway.now())).collect(),
+        scheduled: stored
+            .scheduled
+            .iter()
+            .map(|change| scheduled(stored, change, state.gateway.now()))
+            .collect(),
         freshness: freshness(&progress),
-        ask: curl_command(state, &id, EXAMPLE_ADDRESS, A_KEY),
+        ask: curl_command(&state.gateway.config, &id, EXAMPLE_ADDRESS, A_KEY),
         id,
     })
 }
 
-fn kept_row(kept: &KeptWeight, state: &State) -> KeptRow {
+fn kept_row(kept: &KeptWeight, now: UnixMillis) -> KeptRow {
     KeptRow {
         stamp: kept.provider.to_string(),
         weight: text::plain(kept.weight),
-        before: Timestamp::new(kept.issued_before, state.gateway.now()),
+        before: Timestamp::new(kept.issued_before, now),
     }
 }
 
-fn scheduled(stored: &Scorer, change: &scorers::ScheduledChange, state: &State) -> ScheduledRow {
+fn scheduled(stored: &Scorer, change: &scorers::ScheduledChange, now: UnixMillis) -> ScheduledRow {
     let current = &stored.terms.weights;
     let changed = change.weights.as_ref().map(|new| {
         let names = new.keys().chain(current.keys()).collect::<BTreeSet<_>>();
@@ -180,7 +184,7 @@ fn scheduled(stored: &Scorer, change: &scorers::ScheduledChange, state: &State) 
     });
     ScheduledRow {
         id: change.id.to_string(),
-        from: Timestamp::new(change.effective_from, state.gateway.now()),
+        from: Timestamp::new(change.effective_from, now),
         threshold: change.threshold.map(text::plain),
         weights: changed.map(|count| match count {
             1 => "1 weight differs from today's".to_owned(),
@@ -198,7 +202,7 @@ pub(crate) async fn withdraw_change(
     let id = scorer_id(&id)?;
     let change = fields.get("change").parse().map_err(|_| Error::NotFound)?;
     scorer_changes::withdraw(&scoring.audited, &who.person.actor(), id, change).await?;
-    Ok(Notice::ScorerChangeWithdrawn.redirect(&state, &path(id)))
+    Ok(Notice::ScorerChangeWithdrawn.redirect(state.cookies, &path(id)))
 }
 
 fn freshness(found: &Rescore) -> Freshness {
@@ -234,7 +238,7 @@ pub(crate) async fn save(
     if draft.problems.is_empty() {
         let stored = scorers::get(&scoring.store, who.person.workspace(), id, scoring.now()).await?;
         match scorers::update(&scoring.audited, &who.person.actor(), id, patch(&draft, &stored)).await {
-            Ok(_) => return Ok(Notice::ScorerSaved.redirect(&state, &path(id))),
+            Ok(_) => return Ok(Notice::ScorerSaved.redirect(state.cookies, &path(id))),
             Err(Service::Changed { .. }) => return overtaken(&state, &scoring, &who, id, draft).await,
             Err(error) => draft.problems = problem(error, field)?,
         }
@@ -343,7 +347,7 @@ pub(crate) async fn rescore(
     let id = scorer_id(&id)?;
     let found = scorers::start_rescore(&scoring, &who.person.actor(), id).await?;
     let notice = if found.running { Notice::RescoreStarted } else { Notice::NothingToRescore };
-    Ok(notice.redirect(&state, &path(id)))
+    Ok(notice.redirect(state.cookies, &path(id)))
 }
 
 pub(crate) async fn remove(
@@ -351,5 +355,5 @@ pub(crate) async fn remove(
     SubmittedForm { state, who: ScoringManager(who, scoring), .. }: SubmittedForm<ScoringManager>,
 ) -> Result<Response, Error> {
     scorers::remove(&scoring.audited, &who.person.actor(), scorer_id(&id)?).await?;
-    Ok(Notice::ScorerRemoved.redirect(&state, "/app/scorers"))
+    Ok(Notice::ScorerRemoved.redirect(state.cookies, "/app/scorers"))
 }

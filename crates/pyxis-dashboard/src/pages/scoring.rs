@@ -1,11 +1,12 @@
 //! Helpers shared by the scoring pages.
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_gateway::Config;
 use pyxis_scoring::service::Error as Service;
 
 use super::sentence;
+use crate::text;
 use crate::view::Problems;
-use crate::{State, text};
 
 /// The problem that the service found, at the form's field; anything else stays an error.
 pub(super) fn problem(error: Service, field_of: impl Fn(&str) -> &'static str) -> Result<Problems, Service> {
@@ -31,14 +32,14 @@ pub(super) fn count(number: i64) -> u64 {
 }
 
 /// A `curl` that asks for a score.
-pub(super) fn curl_command(state: &State, scorer: &str, address: &str, key: &str) -> String {
-    let base = &state.gateway.config.base_url;
+pub(super) fn curl_command(config: &Config, scorer: &str, address: &str, key: &str) -> String {
+    let base = &config.base_url;
     format!("curl {base}/v2/stamps/{scorer}/score/{address} \\\n  -H 'X-API-KEY: {key}'")
 }
 
 /// A `curl` that submits credentials.
-pub(super) fn bring(state: &State, address: &str) -> String {
-    let base = &state.gateway.config.base_url;
+pub(super) fn bring(config: &Config, address: &str) -> String {
+    let base = &config.base_url;
     format!(
         "curl -X POST {base}/v2/stamps/{address} \\\n  -H 'X-API-KEY: <API key that may write>' \\\n  \
          -H 'Content-Type: application/json' \\\n  -d @credentials.json"

@@ -90,7 +90,7 @@ pub(crate) async fn save(
             let window = seconds.and_then(|seconds| seconds.as_u64()).map(Duration::from_secs);
             let actor = who.person.actor();
             match workspaces::update(&state.gateway.audited, &actor, mode, Some(window)).await {
-                Ok(_) => return Ok(Notice::Saved.redirect(&state, "/app/settings")),
+                Ok(_) => return Ok(Notice::Saved.redirect(state.cookies, "/app/settings")),
                 Err(Service::InvalidField { .. }) => {
                     let mut problems = Problems::default();
                     problems.add("approval_timeout_minutes", policy_form::window_problem());

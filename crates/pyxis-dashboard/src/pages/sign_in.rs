@@ -3,9 +3,11 @@
 use axum::extract::State as Extract;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
+use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::sessions::{self, LinkHolder, Person};
 use pyxis_gateway::admin::workspaces;
+use pyxis_store::Store;
 use pyxis_store::users::UserRow;
 use serde::Deserialize;
 
@@ -37,7 +39,7 @@ pub(crate) async fn sign_in_page(
         return Ok(see_other(if next.is_empty() { HOME } else { next }));
     }
     let shown = if ended.is_empty() { SignInState::Fresh } else { SignInState::Ended };
-    Ok(visit.set_cookie(&state, html(&page(&visit, "", next, shown))?))
+    Ok(visit.set_cookie(state.cookies, html(&page(&visit, "", next, shown))?))
 }
 
 pub(super) fn page(visit: &AnonymousVisit, email: &str, next: &str, state: SignInState) -> SignInPage {
@@ -68,7 +70,11 @@ pub(crate) async fn sign_in(
     let (status, shown) = match tried {
         Ok(opened) => {
             leave_old_session(&state, &headers).await?;
-            return Ok(session::begin(&state, &opened, see_other(if next.is_empty() { HOME } else { next })));
+            return Ok(session::begin(
+                state.cookies,
+                &opened,
+                see_other(if next.is_empty() { HOME } else { next }),
+            ));
         }
         Err(Service::WrongPassword) => (StatusCode::UNAUTHORIZED, SignInState::Wrong),
         Err(Service::Locked { until, .. }) => {
@@ -81,7 +87,7 @@ pub(crate) async fn sign_in(
     };
     let mut response = html(&page(&visit, &email, next, shown))?;
     *response.status_mut() = status;
-    Ok(visit.set_cookie(&state, response))
+    Ok(visit.set_cookie(state.cookies, response))
 }
 
 /// Ends the browser's previous session: it has one at a time.
@@ -96,7 +102,7 @@ pub(crate) async fn sign_out(
     SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
     sessions::sign_out(&state.gateway, &who.person).await?;
-    Ok(session::end(&state, see_other("/sign-in")))
+    Ok(session::end(state.cookies, see_other("/sign-in")))
 }
 
 /// Opening a link changes nothing: programs open links, too.
@@ -105,18 +111,18 @@ pub(crate) async fn link_page(
     visit: AnonymousVisit,
     PathId(token): PathId,
 ) -> Result<Response, Error> {
-    let user = owner_of(&state, &token).await?;
-    let page = link_form(&state, &visit, &token, &user, None).await?;
-    Ok(visit.set_cookie(&state, html(&page)?))
+    let user = owner_of(&state.gateway.store, state.gateway.now(), &token).await?;
+    let page = link_form(&state.gateway.store, &visit, &token, &user, None).await?;
+    Ok(visit.set_cookie(state.cookies, html(&page)?))
 }
 
-async fn owner_of(state: &State, token: &str) -> Result<UserRow, Error> {
-    let user = sessions::peek_link(&state.gateway.store, token, state.gateway.now()).await?;
+async fn owner_of(store: &Store, now: UnixMillis, token: &str) -> Result<UserRow, Error> {
+    let user = sessions::peek_link(store, token, now).await?;
     user.filter(|user| user.disabled_at.is_none()).ok_or(Error::LinkUsed)
 }
 
 async fn link_form(
-    state: &State,
+    store: &Store,
     visit: &AnonymousVisit,
     token: &str,
     user: &UserRow,
@@ -126,7 +132,7 @@ async fn link_form(
         csrf: visit.csrf().to_owned(),
         token: token.to_owned(),
         email: user.email.clone(),
-        workspace: workspaces::get(&state.gateway.store, user.workspace_id).await?.name,
+        workspace: workspaces::get(store, user.workspace_id).await?.name,
         set_password: user.password_hash.is_none(),
         problem,
     })
@@ -137,13 +143,13 @@ pub(crate) async fn link(
     headers: HeaderMap,
     SubmittedForm { state, who: visit, fields }: SubmittedForm<AnonymousVisit>,
 ) -> Result<Response, Error> {
-    let user = owner_of(&state, &token).await?;
+    let user = owner_of(&state.gateway.store, state.gateway.now(), &token).await?;
     // Checked before the link is used up, so that a typing error does not cost it.
     if let Some(problem) = password_problem(&fields, user.password_hash.is_none()) {
-        let page = link_form(&state, &visit, &token, &user, Some(problem)).await?;
+        let page = link_form(&state.gateway.store, &visit, &token, &user, Some(problem)).await?;
         let mut response = html(&page)?;
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-        return Ok(visit.set_cookie(&state, response));
+        return Ok(visit.set_cookie(state.cookies, response));
     }
     let (opened, user) = match sessions::sign_in_by_link(&state.gateway, &token, LinkHolder::Browser).await {
         Err(Service::NotFound(_)) => return Err(Error::LinkUsed),
@@ -155,7 +161,7 @@ pub(crate) async fn link(
         let password = pyxis_core::secret::SecretString::new(fields.get("password").to_owned());
         sessions::set_password(&state.gateway, &person, &password).await?;
     }
-    Ok(session::begin(&state, &opened, see_other(HOME)))
+    Ok(session::begin(state.cookies, &opened, see_other(HOME)))
 }
 
 fn password_problem(fields: &Fields, required: bool) -> Option<String> {

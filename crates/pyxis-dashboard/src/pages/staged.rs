@@ -1,24 +1,26 @@
 //! Policies that members proposed, and the passkey that applies them.
 
 use axum::response::Response;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::{passkeys, staged};
+use pyxis_store::Store;
 
 use super::ceremony::{answer, challenge};
 use super::policy_diff;
+use crate::Error;
 use crate::error::html;
 use crate::form::{Page, PathId, SubmittedForm};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::Timestamp;
 use crate::view::staged::StagedPage;
-use crate::{Error, State};
 
 /// The proposal, for its maker and for managers.
-async fn find(state: &State, who: &SignedIn, id: &str) -> Result<staged::Staged, Error> {
+async fn find(store: &Store, now: UnixMillis, who: &SignedIn, id: &str) -> Result<staged::Staged, Error> {
     let id: StagedPolicyId = id.parse().map_err(|_| Error::NotFound)?;
-    let found = staged::get(&state.gateway.store, who.person.workspace(), id, state.gateway.now()).await?;
+    let found = staged::get(store, who.person.workspace(), id, now).await?;
     let may = found.row.user_id == who.person.user.id || who.person.user.role.is_manager();
     if may { Ok(found) } else { Err(Error::NotFound) }
 }
@@ -27,7 +29,7 @@ pub(crate) async fn page(
     Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let found = find(&state, &who, &id).await?;
+    let found = find(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     let now = state.gateway.now();
     let mine = found.row.user_id == who.person.user.id;
     html(&StagedPage {
@@ -49,7 +51,7 @@ pub(crate) async fn begin(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let found = find(&state, &who, &id).await?;
+    let found = find(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     challenge(passkeys::begin_apply(&state.gateway, &who.person, &found).await)
 }
 
@@ -57,16 +59,18 @@ pub(crate) async fn apply(
     PathId(id): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let found = find(&state, &who, &id).await?;
+    let found = find(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     let here = format!("/app/staged/{}", found.row.id);
-    let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.redirect(&state, &here)) };
+    let Some(given) = answer(&fields) else {
+        return Ok(Notice::PasskeyFailed.redirect(state.cookies, &here));
+    };
     match passkeys::apply(&state.gateway, &who.person, found.row.id, &given).await {
         Ok(()) => {
             let policy = format!("/app/policies/{}", found.credential.name);
-            Ok(Notice::StagedApplied.redirect(&state, &policy))
+            Ok(Notice::StagedApplied.redirect(state.cookies, &policy))
         }
-        Err(Service::PasskeyRefused(_)) => Ok(Notice::PasskeyFailed.redirect(&state, &here)),
-        Err(Service::Conflict(_)) => Ok(Notice::StagedOutdated.redirect(&state, &here)),
+        Err(Service::PasskeyRefused(_)) => Ok(Notice::PasskeyFailed.redirect(state.cookies, &here)),
+        Err(Service::Conflict(_)) => Ok(Notice::StagedOutdated.redirect(state.cookies, &here)),
         Err(error) => Err(error.into()),
     }
 }
@@ -75,7 +79,7 @@ pub(crate) async fn withdraw(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let found = find(&state, &who, &id).await?;
+    let found = find(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     staged::withdraw(&state.gateway.audited, &who.person, found.row.id).await?;
-    Ok(Notice::StagedWithdrawn.redirect(&state, "/app/policies"))
+    Ok(Notice::StagedWithdrawn.redirect(state.cookies, "/app/policies"))
 }

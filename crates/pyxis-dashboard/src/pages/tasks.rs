@@ -1,6 +1,7 @@
 //! Tasks: the list, the page of one task, and its decisions.
 
 use axum::response::Response;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TaskId;
 use pyxis_core::task::{ApprovedAction, MEMBER_MINUTES, TaskState};
@@ -10,6 +11,7 @@ use pyxis_gateway::approvals::viewer_status::NOT_YOURS;
 use pyxis_gateway::tasks::ceremony as task_ceremony;
 use pyxis_gateway::tasks::decide::{self, Approval};
 use pyxis_gateway::tasks::view::{self, TaskFilter, TaskView};
+use pyxis_store::Store;
 use pyxis_store::tasks::TaskActionRow;
 use serde::Deserialize;
 
@@ -55,23 +57,32 @@ pub(crate) async fn list(
     let older = found.last().filter(|_| is_full).map(|last| format!("{LIST}?before={}", last.row.id));
     html(&TasksPage {
         shell: who.shell(&state).await?,
-        tasks: found.iter().map(|task| line(&state, task)).collect(),
+        tasks: found.iter().map(|task| line(state.gateway.now(), task)).collect(),
         older,
     })
 }
 
 /// Proposed tasks that the person may decide, oldest first.
-pub(super) async fn proposed(state: &State, who: &SignedIn) -> Result<Vec<TaskLine>, Error> {
+pub(super) async fn proposed(
+    store: &Store,
+    clock: &dyn Clock,
+    who: &SignedIn,
+) -> Result<Vec<TaskLine>, Error> {
     let approvable = who.rights.approvable();
-    let (store, now) = (&state.gateway.store, state.gateway.now());
+    let now = clock.now();
     let found = view::proposed(store, who.person.workspace(), approvable.as_deref(), now).await?;
-    Ok(found.iter().map(|task| line(state, task)).collect())
+    Ok(found.iter().map(|task| line(clock.now(), task)).collect())
 }
 
 /// A task that this person may see.
-pub(crate) async fn load(state: &State, who: &SignedIn, id: &str) -> Result<TaskView, Error> {
-    let (gateway, id) = (&state.gateway, parse(id)?);
-    let task = view::load(&gateway.store, who.person.workspace(), id, gateway.now()).await?;
+pub(crate) async fn load(
+    store: &Store,
+    now: UnixMillis,
+    who: &SignedIn,
+    id: &str,
+) -> Result<TaskView, Error> {
+    let id = parse(id)?;
+    let task = view::load(store, who.person.workspace(), id, now).await?;
     if task.is_within(who.rights.approvable().as_deref()) {
         Ok(task)
     } else {
@@ -88,7 +99,7 @@ pub(crate) async fn show(
     Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let task = load(&state, &who, &id).await?;
+    let task = load(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     page(&state, &who, &task, None).await
 }
 
@@ -96,7 +107,7 @@ pub(crate) async fn approve(
     PathId(id): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let task = load(&state, &who, &id).await?;
+    let task = load(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     let approval = match approval(&task, &fields) {
         Ok(approval) => approval,
         Err(problems) => {
@@ -117,7 +128,7 @@ pub(crate) async fn begin(
     PathId(id): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let task = load(&state, &who, &id).await?;
+    let task = load(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     let begun = match approval(&task, &fields) {
         Ok(approval) => {
             task_ceremony::begin(&state.gateway, &who.person.actor(), task.row.id, &approval).await
@@ -134,7 +145,7 @@ pub(crate) async fn deny(
     PathId(id): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let task = load(&state, &who, &id).await?;
+    let task = load(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     let by = (&who.person.actor(), DecisionSurface::Dashboard);
     let reason = Some(fields.text("reason"));
     let decided = decide::deny(&state.gateway, by, task.row.id, reason).await;
@@ -145,7 +156,7 @@ pub(crate) async fn stop(
     PathId(id): PathId,
     SubmittedForm { state, who, fields }: SubmittedForm<SignedIn>,
 ) -> Result<Response, Error> {
-    let task = load(&state, &who, &id).await?;
+    let task = load(&state.gateway.store, state.gateway.now(), &who, &id).await?;
     let by = (&who.person.actor(), DecisionSurface::Dashboard);
     let decided = decide::stop(&state.gateway, by, task.row.id).await;
     respond(&state, &who, &task, &fields, decided, Notice::TaskStopped).await
@@ -197,7 +208,7 @@ async fn respond(
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(state, &format!("{LIST}/{}", task.row.id)))
+    Ok(notice.redirect(state.cookies, &format!("{LIST}/{}", task.row.id)))
 }
 
 /// The page of a task, perhaps with a form that was refused.
@@ -222,14 +233,14 @@ async fn page(
         && admin_passkeys::list(&state.gateway.store, &who.person.user).await?.is_empty();
     html(&TaskPage {
         shell: who.shell(state).await?,
-        task: line(state, task),
+        task: line(state.gateway.now(), task),
         mark: change_mark(task),
         actions: task
             .actions
             .iter()
             .map(|action| ActionLine {
                 needs_passkey: passkeys.contains(&action.position),
-                ..action_line(state, action, fields)
+                ..action_line(state.gateway.now(), action, fields)
             })
             .collect(),
         lacks_passkey,
@@ -245,8 +256,8 @@ pub(crate) fn change_mark(task: &TaskView) -> String {
     format!("{}-{}", task.state.as_str(), task.uses().0)
 }
 
-fn line(state: &State, task: &TaskView) -> TaskLine {
-    let (row, now) = (&task.row, state.gateway.now());
+fn line(now: UnixMillis, task: &TaskView) -> TaskLine {
+    let row = &task.row;
     let (uses, most) = task.uses();
     TaskLine {
         id: row.id.to_string(),
@@ -283,7 +294,7 @@ const fn badge(state: TaskState) -> TaskBadge {
     }
 }
 
-fn action_line(state: &State, action: &TaskActionRow, fields: Option<&Fields>) -> ActionLine {
+fn action_line(now: UnixMillis, action: &TaskActionRow, fields: Option<&Fields>) -> ActionLine {
     let position = action.position;
     let keep = fields.is_none_or(|fields| fields.is_checked(&format!("keep-{position}")));
     let typed = fields.map_or_else(
@@ -303,7 +314,7 @@ fn action_line(state: &State, action: &TaskActionRow, fields: Option<&Fields>) -
         keep,
         needs_passkey: false,
         typed,
-        last: action.last_used_at.map(|at| Timestamp::new(at, state.gateway.now())),
+        last: action.last_used_at.map(|at| Timestamp::new(at, now)),
     }
 }
 

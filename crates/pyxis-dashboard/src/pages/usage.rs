@@ -10,13 +10,14 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::audit;
 use pyxis_scoring::service::api_keys;
-use pyxis_store::agents;
+use pyxis_store::{Store, agents};
 use serde::Deserialize;
 
 use super::first_request;
 use super::list_query::{ListQuery, ListSlot};
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, count, curl_command};
 use super::table::{By, Table};
+use crate::Error;
 use crate::chart::spark::Spark;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
@@ -25,7 +26,6 @@ use crate::session::Manager;
 use crate::text::{count_noun, grouped, minute};
 use crate::view::Search;
 use crate::view::usage::{RangeLink, UsageLine, UsagePage, UsagePart};
-use crate::{Error, State};
 
 const HERE: &str = "/app/usage";
 const HOUR: i64 = 3_600_000;
@@ -145,19 +145,25 @@ pub(crate) async fn page(
     let range = RANGES.into_iter().find(|(name, ..)| *name == range).unwrap_or(RANGES[0]);
     let bars = Bars::ending_at(state.gateway.now(), range);
     let asked = asked.also("range", if range.0 == RANGES[0].0 { "" } else { range.0 });
-    let mut agents = of_agents(&state, workspace, bars).await?;
+    let mut agents = of_agents(&state.gateway, workspace, bars).await?;
     agents.retain(|one| asked.fits([one.name.as_str()]));
     let mut keys = match &state.scoring {
-        Some(scoring) => of_keys(scoring, workspace, bars).await?,
+        Some(scoring) => of_keys(&scoring.store, workspace, bars).await?,
         None => Vec::new(),
     };
     keys.retain(|one| asked.fits([one.name.as_str()]));
     if let Some(file) = AGENT.table.file(&asked, &agents).or_else(|| KEY.table.file(&asked, &keys)) {
         return Ok(file);
     }
-    let mut parts = vec![AGENT.part(&asked, bars, agents, first_request(&state, "<agent key>", None))];
+    let mut parts =
+        vec![AGENT.part(&asked, bars, agents, first_request(&state.gateway.config, "<agent key>", None))];
     if state.scoring.is_some() {
-        parts.push(KEY.part(&asked, bars, keys, curl_command(&state, "1", EXAMPLE_ADDRESS, A_KEY)));
+        parts.push(KEY.part(
+            &asked,
+            bars,
+            keys,
+            curl_command(&state.gateway.config, "1", EXAMPLE_ADDRESS, A_KEY),
+        ));
     }
     let ranges = RANGES.iter().map(|(name, label, ..)| RangeLink {
         label: (*label).to_owned(),
@@ -174,15 +180,19 @@ pub(crate) async fn page(
 }
 
 /// Every existing agent, and removed ones that sent requests in the range.
-async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<Vec<Used>, Error> {
+async fn of_agents(
+    gateway: &pyxis_gateway::State,
+    workspace: WorkspaceId,
+    bars: Bars,
+) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
     let mut all: BTreeMap<ActorId, Used> = BTreeMap::new();
-    for agent in agents::list(&state.gateway.store, workspace).await.map_err(Service::from)? {
+    for agent in agents::list(&gateway.store, workspace).await.map_err(Service::from)? {
         let (id, gone) = (agent.id, agent.disabled_at.map(|_| "Disabled"));
         let used = Used::new(agent.name, Some(format!("/app/agents/{id}")), gone, number);
         all.insert(ActorId::Agent(id), used);
     }
-    for tally in audit::requests_over_time(&state.gateway, workspace, from, to, width).await? {
+    for tally in audit::requests_over_time(gateway, workspace, from, to, width).await? {
         let removed = || Used::new(tally.name, None, Some("Removed"), number);
         let used = all.entry(tally.actor).or_insert_with(removed);
         let is_refused =
@@ -194,18 +204,14 @@ async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<
 }
 
 /// Every working key, and revoked ones that sent requests in the range.
-async fn of_keys(
-    scoring: &pyxis_scoring::State,
-    workspace: WorkspaceId,
-    bars: Bars,
-) -> Result<Vec<Used>, Error> {
+async fn of_keys(store: &Store, workspace: WorkspaceId, bars: Bars) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
     let mut all = BTreeMap::new();
-    for row in api_keys::list(&scoring.store, workspace).await? {
+    for row in api_keys::list(store, workspace).await? {
         let (page, gone) = (format!("/app/api-keys/{}", row.id), row.revoked_at.map(|_| "Revoked"));
         all.insert(row.id, Used::new(row.name, Some(page), gone, number));
     }
-    for tally in api_keys::over_time(&scoring.store, workspace, from, to, width).await? {
+    for tally in api_keys::over_time(store, workspace, from, to, width).await? {
         if let Some(used) = all.get_mut(&tally.key) {
             used.add(bars.bar_index(tally.at), tally.admitted, tally.refused);
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, DEFAULT_ACTION, Kind, Subject};
+use pyxis_store::Store;
 use pyxis_verify as verify;
 use pyxis_verify::checker::{CheckVerdict, Reason};
 use pyxis_verify::service::networks::{self, NetworkStatus};
@@ -50,7 +51,7 @@ pub(crate) async fn page(
     // Both are queried concurrently, because each asks nodes.
     let ((checked, problem), networks) =
         tokio::join!(checked(verify, &address, &action_id), networks::list(verify));
-    let mut issuers = issuer_lines(verify).await?;
+    let mut issuers = issuer_lines(&verify.store).await?;
     issuers.retain(|line| asked.fits([line.name.as_str(), &line.kinds, &line.issuer]));
     let networks: Vec<_> = networks.into_iter().map(|one| network_line(one, now)).collect();
     let checked: Vec<_> = checked.iter().map(|line| check_line(line, now)).collect();
@@ -72,7 +73,7 @@ pub(crate) async fn page(
         checked_search,
         networks,
         network_search,
-        chart: chart(verify, now).await?,
+        chart: chart(&verify.store, now).await?,
         search,
         issuers,
         add: "pyxis proofs keygen issuer.key\npyxis proofs issuer add 0x… --kinds all --name 'Our verifier'"
@@ -206,10 +207,10 @@ fn latency(took: Duration) -> String {
 }
 
 /// Registrations of each kind per day.
-async fn chart(verify: &verify::State, now: UnixMillis) -> Served<StackedBars> {
+async fn chart(store: &Store, now: UnixMillis) -> Served<StackedBars> {
     let today = now.0.div_euclid(DAY);
     let first = today - DAYS + 1;
-    let counts = proofs::per_day(&verify.store, UnixMillis(first * DAY)).await?;
+    let counts = proofs::per_day(store, UnixMillis(first * DAY)).await?;
     let mut buckets: Vec<Bucket> = (first..=today)
         .map(|day| {
             let absolute = text::absolute(UnixMillis(day * DAY));
@@ -236,9 +237,9 @@ async fn chart(verify: &verify::State, now: UnixMillis) -> Served<StackedBars> {
     Ok(StackedBars::new("Proofs in the last 30 days", description, series.collect(), buckets))
 }
 
-async fn issuer_lines(verify: &verify::State) -> Served<Vec<ProofIssuerLine>> {
+async fn issuer_lines(store: &Store) -> Served<Vec<ProofIssuerLine>> {
     let mut all: BTreeMap<(String, String), Vec<&'static str>> = BTreeMap::new();
-    for row in issuers::list(&verify.store).await? {
+    for row in issuers::list(store).await? {
         all.entry((row.name, row.issuer)).or_default().push(kind_word(row.kind));
     }
     let line = |((name, issuer), kinds): ((String, String), Vec<&str>)| ProofIssuerLine {

@@ -6,6 +6,8 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::proof::{DEFAULT_ACTION, Kind};
 use pyxis_verify as verify;
 use pyxis_verify::checker::Reason;
+use pyxis_verify::network::Networks;
+use pyxis_verify::score_source::ScoreSource;
 use pyxis_verify::strategies::{VoterResult, VotingStrategy};
 use serde::Deserialize;
 use serde_json::json;
@@ -41,7 +43,7 @@ pub(crate) async fn page(
     Page { state, who, query }: Page<Manager, StrategyParams>,
 ) -> Result<Response, Error> {
     let verify = state.verify.get().ok_or(Error::NotFound)?;
-    let wish = Wish::read(verify, &query);
+    let wish = Wish::read(&*verify.scores, verify.networks(), &query);
     let addresses: Vec<&str> =
         query.addresses.split([',', ' ', '\n', '\r', '\t']).filter(|one| !one.is_empty()).collect();
     let answer = wish.answer(verify, &addresses).await;
@@ -56,7 +58,7 @@ pub(crate) async fn page(
             (one.name().to_owned(), strategy_label(one))
         }),
         networks: networks(verify, &wish.network),
-        scorers: scorers(verify, &wish.scorer),
+        scorers: scorers(&*verify.scores, &wish.scorer),
         is_score: wish.strategy == VotingStrategy::Score,
         settings: wish.settings(base),
         request: wish.request(base, &addresses),
@@ -80,13 +82,13 @@ struct Wish {
 }
 
 impl Wish {
-    fn read(verify: &verify::State, query: &StrategyParams) -> Self {
+    fn read(scores: &dyn ScoreSource, networks: &Networks, query: &StrategyParams) -> Self {
         let or = |typed: &str, usual: String| match typed.trim() {
             "" => usual,
             typed => typed.to_owned(),
         };
-        let first = verify.scores.open_scorers().first();
-        let chain = verify.networks().iter().find_map(|network| network.chain_id);
+        let first = scores.open_scorers().first();
+        let chain = networks.iter().find_map(|network| network.chain_id);
         Self {
             strategy: VotingStrategy::from_name(&query.strategy)
                 .unwrap_or(VotingStrategy::Proof(Kind::GovId)),
@@ -203,12 +205,12 @@ fn networks(verify: &verify::State, chosen: &str) -> Vec<Choice> {
     verify.networks().iter().filter_map(choice).collect()
 }
 
-fn scorers(verify: &verify::State, chosen: &str) -> Vec<Choice> {
+fn scorers(scores: &dyn ScoreSource, chosen: &str) -> Vec<Choice> {
     let choice = |id: &pyxis_core::id::ScorerId| {
         let value = id.to_string();
         Choice { chosen: value == chosen, label: format!("Scorer {value}"), value }
     };
-    verify.scores.open_scorers().iter().map(choice).collect()
+    scores.open_scorers().iter().map(choice).collect()
 }
 
 fn strategy_label(strategy: VotingStrategy) -> String {

@@ -18,6 +18,7 @@ use super::labels::enabled;
 use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
+use crate::cookies::Cookies;
 use crate::error::html;
 use crate::form::{Fields, Page, PathId, SubmittedForm};
 use crate::notice::Notice;
@@ -312,7 +313,7 @@ pub(crate) async fn edit(
         enabled: None,
     };
     let problems = match webhooks::update(&state.gateway, &who.person.actor(), id, patch).await {
-        Ok(_) => return Ok(Notice::Saved.redirect(&state, &format!("{HERE}/{id}"))),
+        Ok(_) => return Ok(Notice::Saved.redirect(state.cookies, &format!("{HERE}/{id}"))),
         Err(error) => problem(error, "url", field)?,
     };
     let webhook = webhooks::get(&state.gateway.store, who.person.workspace(), id).await?;
@@ -334,18 +335,19 @@ pub(crate) async fn disable(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    switch(&state, &who, &id, false, Notice::WebhookDisabled).await
+    switch(state.cookies, &state.gateway, &who, &id, false, Notice::WebhookDisabled).await
 }
 
 pub(crate) async fn enable(
     PathId(id): PathId,
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
-    switch(&state, &who, &id, true, Notice::WebhookEnabled).await
+    switch(state.cookies, &state.gateway, &who, &id, true, Notice::WebhookEnabled).await
 }
 
 async fn switch(
-    state: &State,
+    cookies: Cookies,
+    gateway: &pyxis_gateway::State,
     who: &SignedIn,
     id: &str,
     enabled: bool,
@@ -353,8 +355,8 @@ async fn switch(
 ) -> Result<Response, Error> {
     let id = webhook_id(id)?;
     let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
-    webhooks::update(&state.gateway, &who.person.actor(), id, patch).await?;
-    Ok(notice.redirect(state, &format!("{HERE}/{id}")))
+    webhooks::update(gateway, &who.person.actor(), id, patch).await?;
+    Ok(notice.redirect(cookies, &format!("{HERE}/{id}")))
 }
 
 pub(crate) async fn remove(
@@ -362,7 +364,7 @@ pub(crate) async fn remove(
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     webhooks::remove(&state.gateway.audited, &who.person.actor(), webhook_id(&id)?).await?;
-    Ok(Notice::WebhookRemoved.redirect(&state, HERE))
+    Ok(Notice::WebhookRemoved.redirect(state.cookies, HERE))
 }
 
 pub(crate) async fn delivery(
@@ -401,5 +403,5 @@ pub(crate) async fn resend(
         Err(Service::Conflict(_)) => Notice::ResendDisabled,
         Err(error) => return Err(error.into()),
     };
-    Ok(notice.redirect(&state, &format!("/app/deliveries/{id}")))
+    Ok(notice.redirect(state.cookies, &format!("/app/deliveries/{id}")))
 }

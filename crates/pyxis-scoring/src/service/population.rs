@@ -66,7 +66,7 @@ impl Population {
         scorer: ScorerId,
         at: Option<UnixMillis>,
     ) -> Result<Self> {
-        let (now, workspace) = (now, actor.workspace);
+        let workspace = actor.workspace;
         if at.is_some_and(|at| at > now) {
             return Err(Error::field("at", "a moment that is over; leave it out for now"));
         }
