@@ -108,9 +108,10 @@ grep -E '^ *patroni: |^failover: | leads, after ' "$output/failover" || true
 
 section "through PgBouncer"
 if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
-    # What the product promises above all, with a pooler between it and the database.
-    selected=(-E 'test(durability) and test(postgres)')
-    cargo nextest --version >/dev/null 2>&1 || selected=(durability)
+    # What the product promises above all, nodes that act as one, and the store's transactions and notifications, with
+    # a pooler between them and the database.
+    selected=(-E '(test(durability) or test(gateway::nodes) or test(/^transactions::/)) and test(postgres)')
+    cargo nextest --version >/dev/null 2>&1 || selected=(-- durability gateway::nodes transactions::)
     runner=(cargo nextest run)
     cargo nextest --version >/dev/null 2>&1 || runner=(cargo test)
     ci/pgbouncer.sh "${runner[@]}" --workspace --locked "${selected[@]}" >"$output/pooler" 2>&1 ||
