@@ -9,6 +9,12 @@ pub fn rounds(short: usize, long: usize) -> usize {
     if std::env::var_os("PX_TEST_LONG").is_some() { long } else { short }
 }
 
+/// Prints the counts of a test that causes faults, for `docs/explanation/reliability.md`.
+#[expect(clippy::print_stderr, reason = "ci/faults.sh shows the figures")]
+pub fn figures(fault: &str, counts: &str) {
+    eprintln!("{fault}: {counts}");
+}
+
 /// Random choices from one seed. `PX_TEST_SEED` repeats those of an earlier run.
 pub struct Dice {
     seed: u64,
@@ -34,6 +40,12 @@ impl Dice {
         let bytes = hash.finalize();
         let first = bytes.first_chunk::<8>().expect("a hash is longer");
         u64::from_le_bytes(*first) % end
+    }
+
+    /// The same for a count or an index.
+    pub fn index(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end).expect("a count");
+        usize::try_from(self.below(end)).expect("less than a count")
     }
 }
 

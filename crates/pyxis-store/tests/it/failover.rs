@@ -9,10 +9,18 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{OpenOptions, Store, StoreError, long_work, promotions};
 use pyxis_testkit::cluster::Server;
+use pyxis_testkit::long_form::{figures, rounds};
 use pyxis_testkit::pgbouncer::PgBouncer;
 use pyxis_testkit::postgres::Database;
 
+use tokio::time::Instant;
+
 use crate::support::{NOW, at_once};
+
+/// Number of times a link is cut and a standby promoted, in the short and the long form.
+const ROUNDS: [usize; 2] = [1, 10];
+/// Operations at once, more than there are connections.
+const AT_ONCE: usize = 40;
 
 /// A store with limits of a second.
 fn open(url: &str) -> Store {
@@ -38,8 +46,10 @@ async fn use_it(store: &Store) -> Result<(), StoreError> {
     workspaces::find(store, row.id).await?.map(drop).ok_or(StoreError::Aborted)
 }
 
-/// Uses the store until it works. The time limit is that of a broken test, far above the limits of the store.
-async fn until_it_works(store: &Store) {
+/// Uses the store until it works, and returns how long that took. The time limit is that of a broken test, far above
+/// the limits of the store.
+async fn until_it_works(store: &Store) -> Duration {
+    let began = Instant::now();
     let mut last = None;
     let working = async {
         while let Err(error) = use_it(store).await {
@@ -48,15 +58,18 @@ async fn until_it_works(store: &Store) {
     };
     let worked = tokio::time::timeout(Duration::from_secs(30), working).await;
     assert!(worked.is_ok(), "not usable again: {last:?}");
+    began.elapsed()
 }
 
-/// Uses the store on more tasks than there are connections. All are refused.
-async fn assert_all_refused(store: &Store) {
-    let uses = at_once(40, |_| {
+/// Uses the store on more tasks than there are connections. All are refused. Returns how long the last refusal took.
+async fn assert_all_refused(store: &Store) -> Duration {
+    let began = Instant::now();
+    let uses = at_once(AT_ONCE, |_| {
         let store = store.clone();
         async move { use_it(&store).await }
     });
     let refused = tokio::time::timeout(Duration::from_secs(20), uses).await.expect("refusals in time");
+    let took = began.elapsed();
     assert!(refused.iter().all(|one| matches!(one, Err(StoreError::Unavailable(_)))), "{refused:?}");
     let noticed = async {
         while store.is_answering() {
@@ -64,6 +77,7 @@ async fn assert_all_refused(store: &Store) {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), noticed).await.expect("a server known not to answer");
+    took
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,6 +140,16 @@ async fn a_ping_notices_any_connection_of_any_pool_that_postgres_no_longer_serve
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_primary_is_frozen() {
+    let [short, long] = ROUNDS;
+    let (promoted, mut slowest) = (rounds(short, long), Duration::ZERO);
+    for _ in 0..promoted {
+        slowest = slowest.max(promotion().await);
+    }
+    figures("promoted standby", &format!("{promoted} times, used after at most {slowest:.1?}"));
+}
+
+/// A promotion, and how long it took until the store used the new primary.
+async fn promotion() -> Duration {
     let primary = Server::start().await;
     let standby = primary.standby().await;
     let url = format!("postgres://px@{},{}/postgres?sslmode=disable", standby.host(), primary.host());
@@ -143,7 +167,7 @@ async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_prim
 
     primary.freeze();
     standby.promote();
-    until_it_works(&store).await;
+    let took = until_it_works(&store).await;
     assert!(workspaces::list(&store).await.unwrap().len() > stored, "what was stored before is there");
     let second = promotions::unseen(&store).await.unwrap().unwrap();
     assert_eq!(second, first + 1);
@@ -167,6 +191,7 @@ async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_prim
         tx.commit().await.unwrap();
     }
     assert_eq!(promotions::noticed_at(&store).await.unwrap(), Some(NOW));
+    took
 }
 
 /// Waits until the standby has everything of the primary.
@@ -225,9 +250,19 @@ mod netns {
         store.migrate().await.unwrap();
         store.watch();
         use_it(&store).await.unwrap();
-        machine.cut();
-        assert_all_refused(&store).await;
-        machine.reconnect();
-        until_it_works(&store).await;
+        let [short, long] = ROUNDS;
+        let cuts = rounds(short, long);
+        let (mut slowest, mut restored) = (Duration::ZERO, Duration::ZERO);
+        for _ in 0..cuts {
+            machine.cut();
+            slowest = slowest.max(assert_all_refused(&store).await);
+            machine.reconnect();
+            restored = restored.max(until_it_works(&store).await);
+        }
+        let counts = format!(
+            "{cuts} times, {} operations refused, the last after {slowest:.1?}, usable again after {restored:.1?}",
+            cuts * AT_ONCE
+        );
+        figures("cut link", &counts);
     }
 }

@@ -11,17 +11,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::Method;
 use pyxis_testkit::engines;
-use pyxis_testkit::long_form::{Dice, rounds};
+use pyxis_testkit::long_form::{Dice, figures, rounds};
+use pyxis_testkit::postgres::Database;
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::support::app::Node;
 use crate::support::client::Unanswered;
 use crate::support::{Agent, Answer, Call, Client, Person, Setup, Site};
 
 /// Number of times the server is killed, in the short and the long form.
 const KILLS: [usize; 2] = [20, 200];
+/// The same of three servers on one database.
+const KILLS_OF_NODES: [usize; 2] = [6, 200];
 /// Agents whose requests wait for the owner.
 pub(crate) const AGENTS: usize = 5;
 
@@ -213,8 +217,17 @@ fn number(target: &str) -> u64 {
 
 engines! {
     async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice(setup: Setup) {
-        crashes(Site::with(setup).await).await;
+        let [short, long] = KILLS;
+        crashes(Site::with(setup).await, Vec::new(), rounds(short, long)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn crashes_of_three_nodes_lose_no_decision_and_send_nothing_twice_on_postgres() {
+    let site = Site::with(Setup::on(Database::migrated("crashes of three nodes").await)).await;
+    let others = vec![site.app.another_node(), site.app.another_node()];
+    let [short, long] = KILLS_OF_NODES;
+    crashes(site, others, rounds(short, long)).await;
 }
 
 engines! {
@@ -248,18 +261,23 @@ engines! {
     }
 }
 
-async fn crashes(mut site: Site) {
+/// Kills a node at random, again and again, while all of them are under load.
+async fn crashes(mut site: Site, mut others: Vec<Node>, kills: usize) {
     site.owner.lift_pending_limits().await;
     let ledger = Ledger::new(false);
     let mut acknowledged = ledger.acknowledged();
     let mut load = JoinSet::new();
     let target = site.upstream.url("/act/");
-    for _ in 0..AGENTS {
-        load.spawn(work(site.agent.clone(), site.owner.clone(), target.clone(), Arc::clone(&ledger)));
+    let mut clients = vec![(site.agent.clone(), site.owner.clone())];
+    let (key, token) = (&site.agent.key, site.app.owner_token());
+    clients.extend(others.iter().map(|node| (node.agent(key), node.person(token))));
+    for (agent, owner) in clients.iter().cycle().take(AGENTS) {
+        load.spawn(work(agent.clone(), owner.clone(), target.clone(), Arc::clone(&ledger)));
     }
-    load.spawn(read(site.agent.clone(), target, Arc::clone(&ledger)));
-    let [short, long] = KILLS;
-    let (kills, mut dice) = (rounds(short, long), Dice::new());
+    for (agent, _) in &clients {
+        load.spawn(read(agent.clone(), target.clone(), Arc::clone(&ledger)));
+    }
+    let mut dice = Dice::new();
     for life in 1..=kills {
         // The moment is a random count of acknowledged decisions; everything else is in flight then.
         let until = *acknowledged.borrow() + dice.below(24);
@@ -267,8 +285,12 @@ async fn crashes(mut site: Site) {
             reached = acknowledged.wait_for(|count| *count >= until) => drop(reached.unwrap()),
             worker = load.join_next() => panic!("a worker ended: {worker:?}"),
         }
-        site.app.kill().await;
-        site.app.serve();
+        if let Some(other) = others.get_mut(dice.index(clients.len())) {
+            site.app.crash(other);
+        } else {
+            site.app.kill().await;
+            site.app.serve();
+        }
         ledger.life.send_replace(life);
     }
     ledger.end(load).await;
@@ -277,6 +299,14 @@ async fn crashes(mut site: Site) {
     assert!(report.reads >= kills, "{report:?} for {kills} crashes");
     assert!(report.unknown <= kills * AGENTS, "{report:?}");
     assert!(report.unanswered_reads <= kills, "{report:?}");
+    let (refused, cut) = ledger.unanswered();
+    let (nodes, engine) = (clients.len(), if site.app.is_postgres() { "PostgreSQL" } else { "SQLite" });
+    figures(
+        "kills",
+        &format!(
+            "{kills} of {nodes} nodes on {engine}, {report:?}, {refused} connections refused, {cut} cut"
+        ),
+    );
 }
 
 /// The load as a whole.

@@ -6,9 +6,16 @@ mod poolers;
 use std::time::Duration;
 
 use pyxis_testkit::cluster::Server;
+use pyxis_testkit::long_form::{Dice, figures, rounds};
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::support::{Call, PATIENCE, Setup, Site, until};
+
+/// Number of times the database is frozen, in the short and the long form.
+const FREEZES: [usize; 2] = [1, 20];
+/// Requests at once meanwhile, at least; at most twice as many.
+const AT_ONCE: usize = 20;
 
 /// A site on `url`, with limits of a second.
 async fn site_on(url: &str) -> Site {
@@ -20,42 +27,70 @@ async fn site_on(url: &str) -> Site {
 async fn while_postgres_is_frozen_every_request_is_refused_in_time_and_afterwards_all_goes_on() {
     let server = Server::start().await;
     let site = site_on(&server.url()).await;
-    let txn = site.pause("/pending").await;
-    site.forward("GET", "/before").send().await.forwarded(200);
-    server.freeze();
+    let [short, long] = FREEZES;
+    let (freezes, mut dice) = (rounds(short, long), Dice::new());
+    let (mut refused, mut slowest, mut restored) = (0, Duration::ZERO, Duration::ZERO);
+    for freeze in 0..freezes {
+        let path = format!("/pending/{freeze}");
+        let txn = site.pause(&path).await;
+        site.forward("GET", "/before").send().await.forwarded(200);
+        server.freeze();
+        let count = AT_ONCE + dice.index(AT_ONCE);
+        slowest = slowest.max(refusals(&site, &txn, count).await);
+        refused += count;
+        server.thaw();
+        restored = restored.max(all_goes_on(&site, &txn, &path).await);
+    }
+    let counts = format!(
+        "{freezes} times, {refused} requests refused, the last after {slowest:.1?}, ready again after {restored:.1?}"
+    );
+    figures("frozen PostgreSQL", &counts);
+}
+
+/// Requests and decisions at once while the database does not answer. Returns how long the last refusal took.
+async fn refusals(site: &Site, txn: &str, count: usize) -> Duration {
     let refused = async |call: Call| {
         let answer = call.send().await;
         assert_eq!(answer.header("retry-after"), Some("5"));
         answer.problem(503, "unavailable");
     };
     let approve = || site.owner.client.post(&format!("/approvals/{txn}/approve"), &json!({}));
-    let calls = (0..30).map(|number| match number % 3 {
+    let calls = (0..count).map(|number| match number % 3 {
         0 => site.forward("GET", "/x"),
         1 => site.forward("POST", "/x"),
         _ => approve(),
     });
+    let began = Instant::now();
     let all = futures_util::future::join_all(calls.map(refused));
     tokio::time::timeout(PATIENCE, all).await.expect("refusals in time");
+    let took = began.elapsed();
     let unready = site.app.anonymous().get("/readyz").send().await.expect(503);
     assert_eq!(unready.header("retry-after"), Some("5"));
     assert_eq!(unready.json()["database"], "unavailable");
     let alive = site.app.anonymous().get("/healthz").send().await.expect(200).json();
     assert_eq!((&alive["status"], &alive["database"]), (&json!("ok"), &json!("unavailable")));
-    server.thaw();
+    took
+}
+
+/// The database answers again. Returns how long it took until the server was ready.
+async fn all_goes_on(site: &Site, txn: &str, path: &str) -> Duration {
+    let began = Instant::now();
     until("the database", async || {
         let ready = site.app.anonymous().get("/readyz").send().await;
         (ready.status == 200).then_some(())
     })
     .await;
+    let took = began.elapsed();
     assert_eq!(site.app.anonymous().get("/healthz").send().await.expect(200).json()["database"], "ok");
     site.forward("GET", "/after").send().await.forwarded(200);
     // A decision whose answer was lost may have been stored.
-    if site.agent.poll(&txn).await["status"] == "pending" {
-        site.owner.approve(&txn).await;
+    if site.agent.poll(txn).await["status"] == "pending" {
+        site.owner.approve(txn).await;
     }
-    assert_eq!(site.agent.outcome(&txn).await["response"]["body"], "ok");
+    assert_eq!(site.agent.outcome(txn).await["response"]["body"], "ok");
     let paths = site.upstream.requests().into_iter().map(|request| request.target);
-    assert_eq!(paths.filter(|path| path.ends_with("/pending")).count(), 1);
+    assert_eq!(paths.filter(|sent| sent.ends_with(path)).count(), 1);
+    took
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

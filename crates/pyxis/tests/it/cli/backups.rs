@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use pyxis_testkit::engines;
+use pyxis_testkit::long_form::{Dice, figures, rounds};
 use serde_json::json;
 
 use crate::support::app::{Ran, run};
@@ -13,6 +14,12 @@ use crate::support::{App, Setup, until};
 
 /// Size of a database page in bytes.
 const PAGE: u64 = 4096;
+/// Pages that are damaged one after the other, in the short and the long form.
+const DAMAGES: [usize; 2] = [3, 100];
+/// Backups that are killed, in the short and the long form.
+const KILLS: [usize; 2] = [2, 40];
+/// Bytes of a database that takes long enough to copy that a test can kill its backup on the way.
+const BALLAST: u64 = 40_000_000;
 
 /// Names of the files in a directory.
 fn names(directory: &Path) -> Vec<String> {
@@ -79,6 +86,84 @@ async fn a_backup_that_is_killed_leaves_nothing_under_its_name_and_the_next_one_
 
     backup(&app, &file).await.expect(0);
     assert_eq!(names(&backups), ["b"]);
+}
+
+#[tokio::test]
+async fn damage_of_any_page_is_found_by_the_doctor_and_leaves_no_backup() {
+    let app = App::bootstrapped(Setup::new()).await;
+    let backups = app.directory().join("backups");
+    fs::create_dir(&backups).unwrap();
+    backup(&app, &backups.join("good")).await.expect(0);
+    // Then every page is in use, and all are in one file.
+    app.sql("VACUUM");
+    app.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+    let database = app.data().join("pyxis.db");
+    let whole = fs::read(&database).unwrap();
+    let pages = whole.len() / usize::try_from(PAGE).unwrap();
+    let [short, long] = DAMAGES;
+    let (damages, mut dice) = (rounds(short, long), Dice::new());
+    for _ in 0..damages {
+        let page = dice.index(pages);
+        let bytes: Vec<u8> = (0..PAGE).map(|_| u8::try_from(dice.below(256)).unwrap()).collect();
+        let file = fs::File::options().write(true).open(&database).unwrap();
+        file.write_all_at(&bytes, u64::try_from(page).unwrap() * PAGE).unwrap();
+        let ran = backup(&app, &backups.join("next")).await;
+        assert_eq!(ran.code, Some(1), "page {page} of {pages}: {ran:?}");
+        assert_eq!(names(&backups), ["good"], "page {page} of {pages}: {ran:?}");
+        let ran = app.cli(&["doctor"]).await;
+        assert_eq!(ran.code, Some(1), "page {page} of {pages}: {ran:?}");
+        for suffix in ["-wal", "-shm"] {
+            // One of them may never have been made.
+            let _ = fs::remove_file(app.data().join(format!("pyxis.db{suffix}")));
+        }
+        fs::write(&database, &whole).unwrap();
+    }
+    backup(&app, &backups.join("next")).await.expect(0);
+    assert_eq!(app.cli_json(&["doctor"]).await["ok"], true);
+    figures("damaged pages", &format!("{damages} of {pages}, one at a time, each found, 0 backups written"));
+}
+
+#[tokio::test]
+async fn backups_that_are_killed_at_random_moments_leave_the_earlier_one_and_no_part_under_their_name() {
+    let app = App::bootstrapped(Setup::new()).await;
+    let backups = app.directory().join("backups");
+    fs::create_dir(&backups).unwrap();
+    backup(&app, &backups.join("good")).await.expect(0);
+    let good = fs::read(backups.join("good")).unwrap();
+    app.sql(&format!(
+        "CREATE TABLE ballast (bytes BLOB); INSERT INTO ballast SELECT randomblob(1000000) FROM \
+         (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT i FROM n)",
+        BALLAST / 1_000_000
+    ));
+    let (file, partial) = (backups.join("b"), backups.join("b.partial"));
+    let [short, long] = KILLS;
+    let (kills, mut dice) = (rounds(short, long), Dice::new());
+    let mut too_late = 0;
+    for _ in 0..kills {
+        let length = dice.below(BALLAST);
+        let mut command = app.command(&["backup", file.to_str().unwrap()]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        until("a part of the copy", async || {
+            let written = fs::metadata(&partial).is_ok_and(|partial| partial.len() > length);
+            (written || file.exists()).then_some(())
+        })
+        .await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if file.exists() {
+            too_late += 1;
+            fs::remove_file(&file).unwrap();
+        }
+        assert_eq!(fs::read(backups.join("good")).unwrap(), good);
+        backup(&app, &file).await.expect(0);
+        assert_eq!(names(&backups), ["b", "good"]);
+        fs::remove_file(&file).unwrap();
+    }
+    let killed = kills - too_late;
+    figures(
+        "killed backups",
+        &format!("{killed} on the way, {too_late} ended before; 0 parts under their name"),
+    );
 }
 
 #[tokio::test]

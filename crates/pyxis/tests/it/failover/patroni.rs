@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use pyxis_core::entropy::{self, SeededEntropy};
+use pyxis_testkit::long_form::figures;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -77,7 +78,7 @@ async fn synchronous_leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_
     assert!(promoted >= 1, "no promotion was noticed");
     let listed = site.app.cli_json(&["audit", "in-flight", "--margin", "30"]).await;
     assert!(!listed["requests"].as_array().unwrap().is_empty(), "{listed}");
-    report_to_log(&format!("{report:?}, {promoted} promotions noticed"));
+    figures("patroni", &format!("{report:?}, {promoted} promotions noticed"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -105,9 +106,4 @@ async fn asynchronous_standbys_forget_a_decision_and_it_is_listed_as_in_flight_o
     // Why a person compares each with its upstream first.
     site.owner.client.post(&approve, &json!({})).send().await.expect(200);
     assert_eq!(site.upstream.received(2).await.len(), 2);
-}
-
-#[expect(clippy::print_stderr, reason = "the script shows the figures")]
-fn report_to_log(figures: &str) {
-    eprintln!("patroni: {figures}");
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt;
 
+use pyxis_testkit::long_form::{Dice, figures, rounds};
 use pyxis_testkit::small_disk::{self, SmallDisk};
 use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
@@ -11,8 +12,10 @@ use crate::support::{Answer, App, SECRET, Setup, Site, until};
 
 /// Size of the disk in MiB.
 const DISK: u32 = 24;
-/// Pairs of requests that are acknowledged before it is full.
-const BEFORE: usize = 10;
+/// Number of times it is filled, in the short and the long form.
+const FILLS: [usize; 2] = [1, 8];
+/// Pairs of requests that are acknowledged before it is full, at least; at most twice as many.
+const BEFORE: usize = 8;
 /// Requests that are refused while it is full.
 const REFUSED: usize = 150;
 /// Bytes of a request that waits for approval, more than the disk has left.
@@ -56,24 +59,45 @@ fn a_full_disk_refuses_requests_loses_nothing_and_is_no_reason_for_a_restart() {
 
 async fn fills_and_recovers() {
     let (mut site, disk) = site_on_small_disk().await;
+    site.owner.lift_pending_limits().await;
     let approved = site.pause("/approved").await;
     site.owner.approve(&approved).await;
     assert_eq!(site.agent.outcome(&approved).await["status"], "approved");
-    let pending = site.pause("/pending").await;
 
-    let mut acknowledged = BTreeSet::new();
-    for number in 0..BEFORE {
-        let read = format!("/before/{number}");
-        site.forward("GET", &read).send().await.forwarded(200);
-        acknowledged.insert(read);
-        acknowledged.insert(site.pause(&format!("/act/before/{number}")).await);
+    let [short, long] = FILLS;
+    let (fills, mut dice) = (rounds(short, long), Dice::new());
+    let (mut acknowledged, mut refused) = (BTreeSet::new(), 0);
+    for fill in 0..fills {
+        let pending = site.pause(&format!("/pending/{fill}")).await;
+        for number in 0..BEFORE + dice.index(BEFORE) {
+            let read = format!("/before/{fill}/{number}");
+            site.forward("GET", &read).send().await.forwarded(200);
+            acknowledged.insert(read);
+            acknowledged.insert(site.pause(&format!("/act/before/{fill}/{number}")).await);
+        }
+        disk.fill();
+        refused += refusals(&site, fill, &mut acknowledged).await;
+        site.app.anonymous().get("/healthz").send().await.expect(200);
+        disk.free();
+        goes_on(&site, fill, &pending).await;
     }
+    let lines = sampled_lines(&site, refused);
+    nothing_is_lost(&mut site, &acknowledged).await;
+    figures(
+        "full disk",
+        &format!(
+            "filled {fills} times, {refused} refused, {} acknowledged, {lines} log lines",
+            acknowledged.len()
+        ),
+    );
+}
 
-    disk.fill();
+/// Sends requests to a server without space until [`REFUSED`] have been refused. Returns how many were.
+async fn refusals(site: &Site, fill: usize, acknowledged: &mut BTreeSet<String>) -> usize {
     let mut refused = 0;
     // What the database has allocated already may still take some.
     for number in 0.. {
-        let (read, act) = (format!("/read/{number}"), format!("/act/{number}"));
+        let (read, act) = (format!("/read/{fill}/{number}"), format!("/act/{fill}/{number}"));
         let answer = site.forward("GET", &read).send().await;
         if answer.status == 200 {
             acknowledged.insert(read);
@@ -93,22 +117,21 @@ async fn fills_and_recovers() {
         }
         assert!(number < 10 * REFUSED, "{refused} refused");
     }
-    site.app.anonymous().get("/healthz").send().await.expect(200);
-    let lines = sampled_lines(&site, refused);
-    report(&format!("{refused} refused, {} acknowledged, {lines} log lines", acknowledged.len()));
+    refused
+}
 
-    disk.free();
+/// With space again, the same server serves, and sends what waited.
+async fn goes_on(site: &Site, fill: usize, pending: &str) {
     let works = async || {
-        let answer = site.forward("POST", "/after").body(vec![b'x'; BODY]).send().await;
+        let answer = site.forward("POST", &format!("/after/{fill}")).body(vec![b'x'; BODY]).send().await;
         (answer.status == 202).then(|| answer.txn())
     };
     let after = until("space to be used", works).await;
     site.app.anonymous().get("/readyz").send().await.expect(200);
-    for txn in [&pending, &after] {
+    for txn in [pending, &after] {
         site.owner.approve(txn).await;
         assert_eq!(site.agent.outcome(txn).await["response"]["status"], 200);
     }
-    nothing_is_lost(&mut site, &acknowledged).await;
 }
 
 /// The log may not fill another disk: it has few lines, however many requests are refused. Returns how many.
@@ -144,9 +167,4 @@ async fn nothing_is_lost(site: &mut Site, acknowledged: &BTreeSet<String>) {
     }
     let acts = sent.iter().filter(|path| path.starts_with("/act/"));
     assert_eq!(acts.count(), 0, "nothing was sent without approval");
-}
-
-#[expect(clippy::print_stderr, reason = "the figures of docs/explanation/reliability.md")]
-fn report(figures: &str) {
-    eprintln!("full disk: {figures}");
 }

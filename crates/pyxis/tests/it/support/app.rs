@@ -137,14 +137,24 @@ impl App {
 
     /// Replaces one more server, as a rolling upgrade does: stops it in good order, and starts the present program.
     pub(crate) fn replace(&self, node: &mut Node) {
-        pyxis_testkit::signal::send("TERM", &node.server);
-        let (server, greeting) = tokio::task::block_in_place(|| {
+        let ended = self.end_and_start(node, "TERM");
+        assert!(ended.success(), "{ended}; log: {}", self.logs());
+    }
+
+    /// Kills one more server (`kill -9`), and starts it again.
+    pub(crate) fn crash(&self, node: &mut Node) {
+        self.end_and_start(node, "KILL");
+    }
+
+    fn end_and_start(&self, node: &mut Node, signal: &str) -> ExitStatus {
+        pyxis_testkit::signal::send(signal, &node.server);
+        let (ended, (server, greeting)) = tokio::task::block_in_place(|| {
             let ended = node.server.wait().expect("an exit status");
-            assert!(ended.success(), "{ended}; log: {}", self.logs());
-            self.spawn(&[])
+            (ended, self.spawn(&[]))
         });
         node.server = server;
         node.address.set(bound(&greeting));
+        ended
     }
 
     /// The owner's session token.

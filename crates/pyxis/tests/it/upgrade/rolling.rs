@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use pyxis_testkit::long_form::{Dice, figures};
 use pyxis_testkit::postgres::Database;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -25,8 +26,9 @@ struct Cluster {
     load: JoinSet<()>,
     acknowledged: watch::Receiver<u64>,
     scores: Arc<AtomicU64>,
-    /// Decisions between two replacements.
+    /// Decisions between two replacements, at least; at most twice as many.
     between: u64,
+    dice: Dice,
     replaced: u32,
 }
 
@@ -56,12 +58,22 @@ impl Cluster {
         let (ledger_of_scores, sum) = (Arc::clone(&ledger), Arc::clone(&answered));
         load.spawn(repeat(scored.client, scored.path, scored.score, ledger_of_scores, sum));
         let acknowledged = ledger.acknowledged();
-        Self { site, others, ledger, load, acknowledged, scores: answered, between, replaced: 0 }
+        Self {
+            site,
+            others,
+            ledger,
+            load,
+            acknowledged,
+            scores: answered,
+            between,
+            dice: Dice::new(),
+            replaced: 0,
+        }
     }
 
     /// Lets the load go on for a while.
     async fn some_load(&mut self) {
-        let until = *self.acknowledged.borrow() + self.between;
+        let until = *self.acknowledged.borrow() + self.between + self.dice.below(self.between);
         tokio::select! {
             reached = tokio::time::timeout(PATIENCE * 4, self.acknowledged.wait_for(|count| *count >= until)) => {
                 drop(reached.expect("decisions after a replacement").unwrap());
@@ -112,12 +124,8 @@ async fn nodes_that_are_replaced_one_by_one_under_load_lose_nothing_on_postgres(
     assert_eq!((report.unknown, report.unanswered_reads), (0, 0), "{report:?}");
     let (not_sent, cut) = ledger.unanswered();
     let scores = scores.load(Ordering::Relaxed);
-    report_to_log(&format!(
+    let counts = format!(
         "{report:?}, {scores} scores, {replaced} nodes replaced, {not_sent} connections refused, {cut} cut"
-    ));
-}
-
-#[expect(clippy::print_stderr, reason = "the script shows the figures")]
-fn report_to_log(figures: &str) {
-    eprintln!("upgrade: {figures}");
+    );
+    figures("upgrade", &counts);
 }
