@@ -7,6 +7,7 @@ use pyxis_core::approval_mode::Role;
 use pyxis_core::id::TaskId;
 use pyxis_core::task::TaskState;
 use pyxis_gateway::tasks::view::{self, TaskView};
+use pyxis_testkit::engines;
 use serde_json::json;
 
 use crate::support::{Server, Team, UPSTREAM};
@@ -39,87 +40,83 @@ pub(crate) async fn stored(server: &Server, team: &Team, id: TaskId) -> TaskView
     view::load(&server.gateway.store, team.id, id, server.gateway.now()).await.unwrap()
 }
 
-#[tokio::test]
-async fn a_task_is_trimmed_approved_and_stopped_on_its_page() {
-    let server = Server::new().await;
-    let (team, mut browser) = server.with_owner().await;
-    let id = propose(&server, &team, "Refund the March orders", 120).await;
-    let page = format!("/app/tasks/{id}");
-    let inbox = browser.get("/app/inbox").await.text;
-    assert!(inbox.contains("Refund the March orders") && inbox.contains(&page), "{inbox}");
-    let text = browser.get(&page).await.text;
-    for shown in [
-        "/v1/refunds/*",
-        "json /amount &lt;= 100",
-        "&lt;b&gt;",
-        "max=\"10\"",
-        "Needs approval",
-        "Approve task",
-        "Deny this task",
-    ] {
-        assert!(text.contains(shown), "{shown}: {text}");
+engines! {
+    async fn a_task_is_trimmed_approved_and_stopped_on_its_page(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
+        let id = propose(&server, &team, "Refund the March orders", 120).await;
+        let page = format!("/app/tasks/{id}");
+        let inbox = browser.get("/app/inbox").await.text;
+        assert!(inbox.contains("Refund the March orders") && inbox.contains(&page), "{inbox}");
+        let text = browser.get(&page).await.text;
+        for shown in [
+            "/v1/refunds/*",
+            "json /amount &lt;= 100",
+            "&lt;b&gt;",
+            "max=\"10\"",
+            "Needs approval",
+            "Approve task",
+            "Deny this task",
+        ] {
+            assert!(text.contains(shown), "{shown}: {text}");
+        }
+        let fields = [("keep-1", "on"), ("uses-1", "2"), ("uses-2", "3"), ("minutes", "30")];
+        let sent = browser.submit(&page, &format!("{page}/approve"), &fields).await;
+        assert_eq!(sent.location(), page);
+        let task = stored(&server, &team, id).await;
+        assert_eq!(task.state, TaskState::Approved);
+        assert_eq!(task.actions.iter().map(|action| action.max_uses).collect::<Vec<_>>(), [2, 0]);
+        let text = browser.get(&page).await.text;
+        for shown in ["Task approved.", "Running", "0 of 2", "removed", "data-countdown", "Stop task"] {
+            assert!(text.contains(shown), "{shown}");
+        }
+        let sent = browser.submit(&page, &format!("{page}/stop"), &[]).await;
+        assert_eq!(sent.location(), page);
+        assert_eq!(stored(&server, &team, id).await.state, TaskState::Stopped);
+        let again = browser.submit("/app/settings", &format!("{page}/stop"), &[]).await;
+        assert_eq!(again.location(), page);
+        assert!(browser.get(&page).await.text.contains("Nothing was changed"));
+        assert!(browser.get("/app/tasks").await.text.contains("Stopped"));
     }
-    let fields = [("keep-1", "on"), ("uses-1", "2"), ("uses-2", "3"), ("minutes", "30")];
-    let sent = browser.submit(&page, &format!("{page}/approve"), &fields).await;
-    assert_eq!(sent.location(), page);
-    let task = stored(&server, &team, id).await;
-    assert_eq!(task.state, TaskState::Approved);
-    assert_eq!(task.actions.iter().map(|action| action.max_uses).collect::<Vec<_>>(), [2, 0]);
-    let text = browser.get(&page).await.text;
-    for shown in ["Task approved.", "Running", "0 of 2", "removed", "data-countdown", "Stop task"] {
-        assert!(text.contains(shown), "{shown}");
-    }
-    let sent = browser.submit(&page, &format!("{page}/stop"), &[]).await;
-    assert_eq!(sent.location(), page);
-    assert_eq!(stored(&server, &team, id).await.state, TaskState::Stopped);
-    let again = browser.submit("/app/settings", &format!("{page}/stop"), &[]).await;
-    assert_eq!(again.location(), page);
-    assert!(browser.get(&page).await.text.contains("Nothing was changed"));
-    assert!(browser.get("/app/tasks").await.text.contains("Stopped"));
-}
 
-#[tokio::test]
-async fn a_form_that_asks_for_more_is_refused_and_keeps_what_was_typed() {
-    let server = Server::new().await;
-    let (team, mut browser) = server.with_owner().await;
-    let id = propose(&server, &team, "Refund the March orders", 60).await;
-    let page = format!("/app/tasks/{id}");
-    for fields in [
-        &[("keep-1", "on"), ("uses-1", "11"), ("minutes", "60")][..],
-        &[("keep-1", "on"), ("uses-1", "many"), ("minutes", "60")],
-        &[("keep-1", "on"), ("uses-1", "5"), ("minutes", "61")],
-        &[("uses-1", "5"), ("minutes", "60")],
-    ] {
-        let refused = browser.submit(&page, &format!("{page}/approve"), fields).await;
-        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{fields:?}");
-        let typed = format!("value=\"{}\"", fields[fields.len() - 2].1);
-        assert!(refused.text.contains(&typed) && refused.text.contains("class=\"problem\""), "{fields:?}");
+    async fn a_form_that_asks_for_more_is_refused_and_keeps_what_was_typed(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
+        let id = propose(&server, &team, "Refund the March orders", 60).await;
+        let page = format!("/app/tasks/{id}");
+        for fields in [
+            &[("keep-1", "on"), ("uses-1", "11"), ("minutes", "60")][..],
+            &[("keep-1", "on"), ("uses-1", "many"), ("minutes", "60")],
+            &[("keep-1", "on"), ("uses-1", "5"), ("minutes", "61")],
+            &[("uses-1", "5"), ("minutes", "60")],
+        ] {
+            let refused = browser.submit(&page, &format!("{page}/approve"), fields).await;
+            assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{fields:?}");
+            let typed = format!("value=\"{}\"", fields[fields.len() - 2].1);
+            assert!(refused.text.contains(&typed) && refused.text.contains("class=\"problem\""), "{fields:?}");
+        }
+        assert_eq!(stored(&server, &team, id).await.state, TaskState::Proposed);
+        let denied = [("reason", "One by one, please")];
+        browser.submit(&page, &format!("{page}/deny"), &denied).await;
+        assert_eq!(stored(&server, &team, id).await.state, TaskState::Denied);
+        assert!(browser.get(&page).await.text.contains("One by one, please"));
     }
-    assert_eq!(stored(&server, &team, id).await.state, TaskState::Proposed);
-    let denied = [("reason", "One by one, please")];
-    browser.submit(&page, &format!("{page}/deny"), &denied).await;
-    assert_eq!(stored(&server, &team, id).await.state, TaskState::Denied);
-    assert!(browser.get(&page).await.text.contains("One by one, please"));
-}
 
-#[tokio::test]
-async fn a_member_without_the_right_sees_no_task_and_one_with_it_gives_30_minutes() {
-    let server = Server::new().await;
-    let (team, _owner) = server.with_owner().await;
-    let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
-    let id = propose(&server, &team, "Refund the March orders", 120).await;
-    let page = format!("/app/tasks/{id}");
-    assert_eq!(member.get(&page).await.status, StatusCode::FORBIDDEN);
-    assert!(!member.get("/app/tasks").await.text.contains("Refund the March orders"));
-    assert!(!member.get("/app/inbox").await.text.contains("Refund the March orders"));
-    server.grant(&team, "mem@example.com", true, false).await;
-    let text = member.get(&page).await.text;
-    assert!(text.contains("<option value=\"30\" selected>") && !text.contains("value=\"60\""), "{text}");
-    let all = [("keep-1", "on"), ("uses-1", "10"), ("keep-2", "on"), ("uses-2", "3")];
-    let longer = [all[0], all[1], all[2], all[3], ("minutes", "60")];
-    let refused = member.submit(&page, &format!("{page}/approve"), &longer).await;
-    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-    let fields = [all[0], all[1], all[2], all[3], ("minutes", "30")];
-    member.submit(&page, &format!("{page}/approve"), &fields).await;
-    assert_eq!(stored(&server, &team, id).await.state, TaskState::Approved);
+    async fn a_member_without_the_right_sees_no_task_and_one_with_it_gives_30_minutes(server: Server) {
+        let (team, _owner) = server.with_owner().await;
+        let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
+        let id = propose(&server, &team, "Refund the March orders", 120).await;
+        let page = format!("/app/tasks/{id}");
+        assert_eq!(member.get(&page).await.status, StatusCode::FORBIDDEN);
+        assert!(!member.get("/app/tasks").await.text.contains("Refund the March orders"));
+        assert!(!member.get("/app/inbox").await.text.contains("Refund the March orders"));
+        server.grant(&team, "mem@example.com", true, false).await;
+        let text = member.get(&page).await.text;
+        assert!(text.contains("<option value=\"30\" selected>") && !text.contains("value=\"60\""), "{text}");
+        let all = [("keep-1", "on"), ("uses-1", "10"), ("keep-2", "on"), ("uses-2", "3")];
+        let longer = [all[0], all[1], all[2], all[3], ("minutes", "60")];
+        let refused = member.submit(&page, &format!("{page}/approve"), &longer).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let fields = [all[0], all[1], all[2], all[3], ("minutes", "30")];
+        member.submit(&page, &format!("{page}/approve"), &fields).await;
+        assert_eq!(stored(&server, &team, id).await.state, TaskState::Approved);
+    }
 }

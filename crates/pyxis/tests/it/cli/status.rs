@@ -1,24 +1,26 @@
 //! `pyxis status`: the state of a running server.
 
+use pyxis_testkit::engines;
 use serde_json::json;
 
 use crate::support::app::run;
 use crate::support::{App, Setup, Site};
 
-#[tokio::test]
-async fn the_status_of_the_running_server_is_found_wherever_it_listens() {
-    let site = Site::new().await;
-    site.pause("/orders").await;
-    let status = site.app.cli(&["status", "--json"]).await.expect(0).json();
-    assert_eq!(status["url"], format!("http://{}", site.app.address()), "{status}");
-    let seen = (&status["reachable"], &status["ready"], &status["database"], &status["version"]);
-    assert_eq!(seen, (&json!(true), &json!(true), &json!("ok"), &json!(env!("CARGO_PKG_VERSION"))));
-    assert_eq!((&status["pending"], &status["last_backup"]), (&json!(null), &json!(null)), "{status}");
-    let mut signed_in = site.app.command(&["status", "--json"]);
-    signed_in.env("PX_TOKEN", site.app.owner_token());
-    assert_eq!(run(signed_in).await.expect(0).json()["pending"], 1);
-    let text = site.app.cli(&["status"]).await.expect(0).stdout;
-    assert!(text.contains("ready        yes\n") && text.contains("pyxis login"), "{text}");
+engines! {
+    async fn the_status_of_the_running_server_is_found_wherever_it_listens(setup: Setup) {
+        let site = Site::with(setup).await;
+        site.pause("/orders").await;
+        let status = site.app.cli(&["status", "--json"]).await.expect(0).json();
+        assert_eq!(status["url"], format!("http://{}", site.app.address()), "{status}");
+        let seen = (&status["reachable"], &status["ready"], &status["database"], &status["version"]);
+        assert_eq!(seen, (&json!(true), &json!(true), &json!("ok"), &json!(env!("CARGO_PKG_VERSION"))));
+        assert_eq!((&status["pending"], &status["last_backup"]), (&json!(null), &json!(null)), "{status}");
+        let mut signed_in = site.app.command(&["status", "--json"]);
+        signed_in.env("PX_TOKEN", site.app.owner_token());
+        assert_eq!(run(signed_in).await.expect(0).json()["pending"], 1);
+        let text = site.app.cli(&["status"]).await.expect(0).stdout;
+        assert!(text.contains("ready        yes\n") && text.contains("pyxis login"), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -376,91 +376,89 @@ engines! {
     }
 }
 
-#[tokio::test]
-async fn an_agent_waits_for_the_decision_and_learns_the_reason() {
-    let site = Site::new().await;
-    let task = propose(&site.agent, &json!([action(&site, "POST", "/a", 1)]), 5).await;
-    let wait = site.agent.client.get(&format!("/agent/tasks/{task}?wait=30")).send();
-    let waiting = tokio::spawn(wait);
-    say(&site.owner, &task, "deny", &json!({"reason": "Not today"})).await.expect(200);
-    let told = waiting.await.unwrap().expect(200).json();
-    assert_eq!((&told["state"], &told["reason"]), (&json!("denied"), &json!("Not today")));
-    let second = second_agent(&site).await;
-    let path = format!("/agent/tasks/{task}");
-    second.client.get(&path).send().await.problem(404, "not_found");
-    second.client.post(&format!("{path}/withdraw"), &json!({})).send().await.problem(404, "not_found");
-}
+engines! {
+    async fn an_agent_waits_for_the_decision_and_learns_the_reason(setup: Setup) {
+        let site = Site::with(setup).await;
+        let task = propose(&site.agent, &json!([action(&site, "POST", "/a", 1)]), 5).await;
+        let wait = site.agent.client.get(&format!("/agent/tasks/{task}?wait=30")).send();
+        let waiting = tokio::spawn(wait);
+        say(&site.owner, &task, "deny", &json!({"reason": "Not today"})).await.expect(200);
+        let told = waiting.await.unwrap().expect(200).json();
+        assert_eq!((&told["state"], &told["reason"]), (&json!("denied"), &json!("Not today")));
+        let second = second_agent(&site).await;
+        let path = format!("/agent/tasks/{task}");
+        second.client.get(&path).send().await.problem(404, "not_found");
+        second.client.post(&format!("{path}/withdraw"), &json!({})).send().await.problem(404, "not_found");
+    }
 
-#[tokio::test]
-async fn an_identical_proposal_joins_the_one_that_waits_and_few_may_wait() {
-    let site = Site::new().await;
-    let first = propose(&site.agent, &json!([action(&site, "POST", "/0", 1)]), 5).await;
-    assert_eq!(propose(&site.agent, &json!([action(&site, "POST", "/0", 1)]), 5).await, first);
-    for number in 1..5 {
-        propose(&site.agent, &json!([action(&site, "POST", &format!("/{number}"), 1)]), 5).await;
+    async fn an_identical_proposal_joins_the_one_that_waits_and_few_may_wait(setup: Setup) {
+        let site = Site::with(setup).await;
+        let first = propose(&site.agent, &json!([action(&site, "POST", "/0", 1)]), 5).await;
+        assert_eq!(propose(&site.agent, &json!([action(&site, "POST", "/0", 1)]), 5).await, first);
+        for number in 1..5 {
+            propose(&site.agent, &json!([action(&site, "POST", &format!("/{number}"), 1)]), 5).await;
+        }
+        let one_more = json!([action(&site, "POST", "/5", 1)]);
+        try_propose(&site.agent, &one_more, 5).await.problem(429, "too_many_pending");
+        let withdrawn = site.agent.client.post(&format!("/agent/tasks/{first}/withdraw"), &json!({}));
+        assert_eq!(withdrawn.send().await.expect(200).json()["state"], "withdrawn");
+        say(&site.owner, &first, "approve", &json!({})).await.problem(409, "conflict");
+        propose(&site.agent, &one_more, 5).await;
     }
-    let one_more = json!([action(&site, "POST", "/5", 1)]);
-    try_propose(&site.agent, &one_more, 5).await.problem(429, "too_many_pending");
-    let withdrawn = site.agent.client.post(&format!("/agent/tasks/{first}/withdraw"), &json!({}));
-    assert_eq!(withdrawn.send().await.expect(200).json()["state"], "withdrawn");
-    say(&site.owner, &first, "approve", &json!({})).await.problem(409, "conflict");
-    propose(&site.agent, &one_more, 5).await;
-}
 
-#[tokio::test]
-async fn a_proposal_that_no_request_could_use_is_refused_and_says_why() {
-    let site = Site::new().await;
-    site.app.admin("bo@people.example").await;
-    let good = action(&site, "POST", "/a", 1);
-    let with = |member: &str, value: Value| {
-        let mut action = good.clone();
-        action[member] = value;
-        json!([action])
-    };
-    for (actions, field) in [
-        (json!([]), "actions"),
-        (json!(vec![good.clone(); 21]), "actions"),
-        (with("max_uses", json!(0)), "actions[0].max_uses"),
-        (with("max_uses", json!(1001)), "actions[0].max_uses"),
-        (with("method", json!("TRACE")), "actions[0].method"),
-        (with("method", json!("WEBSOCKET")), "actions[0].method"),
-        (with("credential", json!("nope")), "actions[0].credential"),
-        (with("url", json!("/a")), "actions[0].url"),
-        (with("content", json!(["/a json /amount <= 5"])), "actions[0].content"),
-        (with("content", json!(["json /amount <= 5 else deny"])), "actions[0].content"),
-        (with("content", json!(vec!["json /amount <= 5"; 9])), "actions[0].content"),
-        (with("url", json!("https://elsewhere.example/a")), "actions[0].url"),
-        (with("url", json!(format!("{}?x=1", site.upstream.url("/a")))), "actions[0].url"),
-    ] {
-        let refused = try_propose(&site.agent, &actions, 5).await.problem(422, "invalid_field");
-        assert_eq!(refused["field"], field, "{actions}");
+    async fn a_proposal_that_no_request_could_use_is_refused_and_says_why(setup: Setup) {
+        let site = Site::with(setup).await;
+        site.app.admin("bo@people.example").await;
+        let good = action(&site, "POST", "/a", 1);
+        let with = |member: &str, value: Value| {
+            let mut action = good.clone();
+            action[member] = value;
+            json!([action])
+        };
+        for (actions, field) in [
+            (json!([]), "actions"),
+            (json!(vec![good.clone(); 21]), "actions"),
+            (with("max_uses", json!(0)), "actions[0].max_uses"),
+            (with("max_uses", json!(1001)), "actions[0].max_uses"),
+            (with("method", json!("TRACE")), "actions[0].method"),
+            (with("method", json!("WEBSOCKET")), "actions[0].method"),
+            (with("credential", json!("nope")), "actions[0].credential"),
+            (with("url", json!("/a")), "actions[0].url"),
+            (with("content", json!(["/a json /amount <= 5"])), "actions[0].content"),
+            (with("content", json!(["json /amount <= 5 else deny"])), "actions[0].content"),
+            (with("content", json!(vec!["json /amount <= 5"; 9])), "actions[0].content"),
+            (with("url", json!("https://elsewhere.example/a")), "actions[0].url"),
+            (with("url", json!(format!("{}?x=1", site.upstream.url("/a")))), "actions[0].url"),
+        ] {
+            let refused = try_propose(&site.agent, &actions, 5).await.problem(422, "invalid_field");
+            assert_eq!(refused["field"], field, "{actions}");
+        }
+        let all = json!([good]);
+        for minutes in [0, 1441] {
+            let refused = try_propose(&site.agent, &all, minutes).await.problem(422, "invalid_field");
+            assert_eq!(refused["field"], "minutes");
+        }
+        for (policy, field) in [
+            (json!({"deny_urls": ["/a"]}), "actions[0].url"),
+            (json!({"min_approvals": 2}), "actions[0].credential"),
+        ] {
+            site.policy(&policy).await;
+            let refused = try_propose(&site.agent, &all, 5).await.problem(422, "invalid_field");
+            assert_eq!(refused["field"], field, "{policy}");
+        }
+        let without_key = json!({"purpose": "x", "actions": all, "minutes": 5});
+        let anonymous = site.app.anonymous().post("/agent/tasks", &without_key).send().await;
+        anonymous.problem(401, "missing_key");
     }
-    let all = json!([good]);
-    for minutes in [0, 1441] {
-        let refused = try_propose(&site.agent, &all, minutes).await.problem(422, "invalid_field");
-        assert_eq!(refused["field"], "minutes");
-    }
-    for (policy, field) in [
-        (json!({"deny_urls": ["/a"]}), "actions[0].url"),
-        (json!({"min_approvals": 2}), "actions[0].credential"),
-    ] {
-        site.policy(&policy).await;
-        let refused = try_propose(&site.agent, &all, 5).await.problem(422, "invalid_field");
-        assert_eq!(refused["field"], field, "{policy}");
-    }
-    let without_key = json!({"purpose": "x", "actions": all, "minutes": 5});
-    let anonymous = site.app.anonymous().post("/agent/tasks", &without_key).send().await;
-    anonymous.problem(401, "missing_key");
-}
 
-#[tokio::test]
-async fn a_task_that_was_proposed_under_a_looser_policy_is_not_approved_under_a_stricter_one() {
-    let site = Site::new().await;
-    site.app.admin("bo@people.example").await;
-    let task = propose(&site.agent, &json!([action(&site, "POST", "/a", 1)]), 5).await;
-    site.policy(&json!({"min_approvals": 2})).await;
-    let refused = say(&site.owner, &task, "approve", &json!({})).await.problem(422, "invalid_field");
-    assert_eq!(refused["field"], "actions");
-    site.policy(&json!({})).await;
-    say(&site.owner, &task, "approve", &json!({})).await.expect(200);
+    async fn a_task_that_was_proposed_under_a_looser_policy_is_not_approved_under_a_stricter_one(setup: Setup) {
+        let site = Site::with(setup).await;
+        site.app.admin("bo@people.example").await;
+        let task = propose(&site.agent, &json!([action(&site, "POST", "/a", 1)]), 5).await;
+        site.policy(&json!({"min_approvals": 2})).await;
+        let refused = say(&site.owner, &task, "approve", &json!({})).await.problem(422, "invalid_field");
+        assert_eq!(refused["field"], "actions");
+        site.policy(&json!({})).await;
+        say(&site.owner, &task, "approve", &json!({})).await.expect(200);
+    }
 }
