@@ -2,8 +2,10 @@
 
 mod chaos;
 mod discord;
+mod edited_requests;
 mod email;
 mod escalation;
+mod every_platform;
 mod links;
 mod matrix;
 mod payloads;

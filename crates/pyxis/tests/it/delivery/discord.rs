@@ -26,8 +26,10 @@ use serde_json::{Value, json};
 
 use crate::races::proxy::{Proxy, Workers};
 
+mod edits;
 mod endpoint;
 mod rooms;
+mod signatures;
 
 const ADA: &str = "1300000000000000001";
 const EVE: &str = "1300000000000000002";

@@ -24,7 +24,10 @@ use crate::races::proxy::{Proxy, Workers};
 
 mod channel_checks;
 mod connections;
+mod direct_messages;
+mod edits;
 mod http_mode;
+mod signatures;
 
 const ADA: &str = "U0ADA";
 const POLICY: &str = r#"{"channel": "slack", "slack_channel": "C0OPS"}"#;
@@ -323,10 +326,12 @@ engines! {
     async fn markup_of_others_is_shown_as_it_was_written(scene: &mut Scene) {
         scene.link(ADA).await;
         let request = scene.proxy.forward("POST", &scene.proxy.upstream.url("/act"));
+        let request = request.header("x-px-reason", "<@U0ADA> *why*");
         let text = "*bold* <!channel> <https://evil.example|ok> &lt; `code` :smile:".to_owned();
         scene.proxy.paused(request.body(text.clone().into()).unwrap()).await;
         let message = scene.said("│ *bold*").await;
         assert!(message.text.contains(&text), "{}", message.text);
+        assert!(message.text.contains("Reason: “<@U0ADA> *why*”"), "{}", message.text);
         let posted = scene.slack.calls().into_iter().rfind(|call| call.method == "chat.postMessage").unwrap();
         for block in posted.body["blocks"].as_array().unwrap() {
             let is_plain = block["type"] == "actions" || block["text"]["type"] == "plain_text";

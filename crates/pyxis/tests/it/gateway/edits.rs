@@ -204,6 +204,19 @@ engines! {
         assert_eq!(site.upstream.requests().len(), 0);
     }
 
+    async fn an_edit_passes_the_egress_guard_as_it_is_now(setup: Setup) {
+        let mut site = Site::with(setup).await;
+        let txn = pause(&site, "/pay").await;
+        site.app.restart_with(|setup| setup.without("PX_EGRESS_ALLOW")).await;
+        let problem = edit(&site.owner, &txn, json!({"body": "{}"})).await.problem(422, "invalid_field");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.starts_with("the edited request cannot be sent: "), "{problem}");
+        let shown = show(&site.owner, &txn).await;
+        assert_eq!((&shown["status"], &shown["body"]["content"]), (&json!("pending"), &json!(BODY)));
+        assert!(shown["votes"].as_array().is_none_or(Vec::is_empty), "{shown}");
+        assert!(site.upstream.requests().is_empty());
+    }
+
     async fn a_response_and_a_failure_of_an_edited_request_say_so(setup: Setup) {
         let site = Site::with(setup).await;
         let answer = held(&site).await.forwarded(200);

@@ -1,10 +1,9 @@
 //! Messages about requests that a person edits.
 
-use pyxis_gateway::approvals::decide::{AuthMethod, decide_reviewed};
-use pyxis_gateway::approvals::edit::{RequestEdit, Reviewed};
 use pyxis_testkit::engines;
 
 use super::*;
+use crate::delivery::edited_requests::edit_body;
 
 engines! {
     async fn a_message_tells_of_an_edit_and_the_edited_request_is_approved_on_its_page(scene: &mut Scene) {
@@ -12,11 +11,7 @@ engines! {
         scene.proxy.policy(policy).await;
         scene.link(ADA).await;
         let (txn, message) = scene.asked(1).await;
-        let second = scene.proxy.approver(1, DecisionSurface::Dashboard);
-        let edit = RequestEdit { body: Some("smaller".to_owned()), ..RequestEdit::default() };
-        let (word, reviewed) = (Decision::Approve(None), Reviewed { digest: None, edit: Some(edit) });
-        let state = &scene.proxy.state;
-        decide_reviewed(state, &second, txn, word, &AuthMethod::Session, None, &reviewed).await.unwrap();
+        edit_body(&scene.proxy, txn).await;
         let edited = scene.edited(&message, "Edited by b@example.com (body)").await;
         assert!(edited.text.contains("│ smaller") && edited.text.contains("Approvals: 1 of 2"), "{}", edited.text);
         assert_eq!(edited.labels(), ["Read and approve", "Deny"]);

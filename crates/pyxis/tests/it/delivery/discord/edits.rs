@@ -1,0 +1,22 @@
+//! Messages about requests that a person edits.
+
+use super::*;
+use crate::delivery::edited_requests::edit_body;
+
+engines! {
+    async fn a_message_tells_of_an_edit_and_the_edited_request_is_approved_on_its_page(scene: &mut Scene) {
+        let policy = json!({"channel": "discord", "discord_channel": CHANNEL, "min_approvals": 2});
+        scene.proxy.policy(&policy.to_string()).await;
+        scene.link(ADA).await;
+        let (txn, message) = scene.asked(1).await;
+        edit_body(&scene.proxy, txn).await;
+        let edited = scene.edited(&message, "Edited by b@example.com (body)").await;
+        assert!(edited.text.contains("│ smaller") && edited.text.contains("Approvals: 1 of 2"), "{}", edited.text);
+        assert_eq!(edited.labels(), ["Read and approve", "Deny"]);
+        // The button of the message before the edit.
+        let said = scene.press(&message, "Approve", ADA).await;
+        assert!(said.contains("Read and approve it here"), "{said}");
+        assert_eq!(scene.state(txn).await, ApprovalState::Pending);
+        assert!(scene.proxy.upstream.requests().is_empty());
+    }
+}

@@ -1,0 +1,48 @@
+//! Requests for signatures: the payload in a message, and the place to approve it.
+
+use super::*;
+use crate::delivery::payloads;
+
+/// The message that asks about a signature.
+async fn asks(scene: &Scene, txn: TxnId) -> ChatMessage {
+    let link = format!("https://px.example.com/approve/{txn}");
+    let is_linked =
+        |message: &ChatMessage| message.buttons.iter().any(|(_, button)| button["url"] == link.as_str());
+    scene.discord.until(|discord| discord.messages().into_iter().find(is_linked)).await
+}
+
+engines! {
+    async fn a_signature_is_approved_by_button_where_the_message_shows_every_field(scene: &mut Scene) {
+        scene.link(ADA).await;
+        scene.proxy.signing_key(POLICY).await;
+        let txn = scene.proxy.pause_signature(&payloads::whole()).await;
+        let message = asks(scene, txn).await;
+        let lines: Vec<&str> = message.text.lines().collect();
+        for field in payloads::FIELDS {
+            assert!(lines.contains(&field), "{field}: {}", message.text);
+        }
+        assert_eq!(message.labels(), ["Approve", "Deny", "Details"], "a signature opens no grant");
+        assert!(scene.press(&message, "Approve", ADA).await.starts_with("Approved."));
+        scene.edited(&message, "Approved by a@example.com").await;
+        assert_eq!(scene.state(txn).await, ApprovalState::Approved);
+    }
+
+    async fn a_signature_that_a_message_cannot_show_or_warns_of_is_approved_elsewhere(scene: &mut Scene) {
+        scene.link(ADA).await;
+        scene.proxy.signing_key(POLICY).await;
+        for (body, says) in payloads::hard_to_tell() {
+            let txn = scene.proxy.pause_signature(&body).await;
+            let message = asks(scene, txn).await;
+            assert!(message.text.contains(says) && !message.has_markup, "{says}: {}", message.text);
+            assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
+            // Buttons that an older message still has.
+            for action in ["approve", "approve_with_grant"] {
+                let said = scene.press_with(&message, &format!("{action}:{}", nonce(&message)), ADA).await;
+                let way = format!("Read and approve it here: https://px.example.com/approve/{txn}");
+                assert!(said.ends_with(&way), "{says}: {said}");
+            }
+            assert_eq!(scene.state(txn).await, ApprovalState::Pending, "{says}");
+            assert!(votes::list(&scene.proxy.state.store, scene.proxy.workspace, txn).await.unwrap().is_empty());
+        }
+    }
+}
