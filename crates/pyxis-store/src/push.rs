@@ -142,8 +142,8 @@ pub async fn count_in_burst(
     Ok(counted.into_iter().next())
 }
 
-/// Takes back a message that was counted in the burst since `first` and was not accepted.
-pub async fn uncount_in_burst(
+/// Removes a message that was not accepted from the burst that began at `first`.
+pub async fn remove_from_burst(
     executor: impl Executor,
     workspace: WorkspaceId,
     id: PushSubscriptionId,

@@ -168,21 +168,22 @@ pub async fn count_waiting(
 }
 
 /// Locks an agent until the transaction ends, so that the number of its proposals is exact. Expires overdue ones.
-/// Returns the number of pending ones.
+/// Returns the numbers of pending and of expired ones.
 pub async fn lock_proposals(
     tx: &mut Tx,
     workspace: WorkspaceId,
     agent: AgentId,
     now: UnixMillis,
-) -> Result<i64, StoreError> {
+) -> Result<(i64, u64), StoreError> {
     // On SQLite a transaction has exclusive write access.
     let lock = if tx.is_sqlite() { "" } else { " FOR NO KEY UPDATE" };
     let query = sql("SELECT max_pending FROM agents WHERE workspace_id = $1 AND id = $2");
     let _: Option<(i64,)> = tx.optional(query.bind(workspace).bind(agent).append(lock)).await?;
-    expiry::expire_for_agent(tx, workspace, agent, now).await?;
+    let expired = expiry::expire_for_agent(tx, workspace, agent, now).await?;
     let query = sql("SELECT count(*) FROM tasks \
          WHERE workspace_id = $1 AND agent_id = $2 AND state = 'proposed'");
-    Ok(tx.optional(query.bind(workspace).bind(agent)).await?.map_or(0, |(count,)| count))
+    let pending = tx.optional(query.bind(workspace).bind(agent)).await?.map_or(0, |(count,)| count);
+    Ok((pending, expired))
 }
 
 /// Pending task of the agent with the same fingerprint.

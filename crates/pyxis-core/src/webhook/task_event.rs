@@ -41,7 +41,7 @@ pub struct TaskEventAction<'a> {
 pub struct TaskOutcome<'a> {
     /// `approved`, `denied` or `withdrawn`.
     pub state: &'a str,
-    /// E-mail address of the person; `None` for a withdrawn task.
+    /// Email address of the person; `None` for a withdrawn task.
     pub approver: Option<&'a str>,
     /// Reason of a denial, or of a withdrawal that was not the agent's own.
     pub reason: Option<&'a str>,

@@ -529,7 +529,7 @@ pub async fn replay(
         let mut then = explain_decision(Some(&draft), mode, method, &target);
         let is_read_alike = policy::same_content_rules([present, Some(&draft)], mode, method, &target);
         if !is_read_alike {
-            then.warning = then.warning.or(Some(BODY_READ_OTHERWISE));
+            then.warning = Some(BODY_READ_OTHERWISE);
         }
         if now.decision != then.decision || !is_read_alike {
             replay.changed.push(Changed {

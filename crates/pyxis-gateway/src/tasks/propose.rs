@@ -303,7 +303,7 @@ async fn store(
     if live.is_none_or(|agent| agent.disabled_at.is_some()) {
         return Err(Error::InvalidKey);
     }
-    let waiting = tasks::lock_proposals(tx, workspace, agent.id(), now).await?;
+    let (waiting, expired) = tasks::lock_proposals(tx, workspace, agent.id(), now).await?;
     let twin = tasks::find_proposed(&mut *tx, workspace, agent.id(), &row.fingerprint, now).await?;
     if let Some(twin) = twin {
         return Ok(twin);
@@ -338,6 +338,7 @@ async fn store(
     change.commit(AuditEvent::TaskProposed, detail).await?;
     state.work.wake_notifiers();
     state.work.expiry().notify_one();
+    metrics::counter!(metric::TASKS.name, "outcome" => "expired").increment(expired);
     metrics::counter!(metric::TASKS.name, "outcome" => "proposed").increment(1);
     Ok(row)
 }

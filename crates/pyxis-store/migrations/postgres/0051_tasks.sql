@@ -13,7 +13,6 @@ CREATE TABLE tasks (
     decided_at BIGINT,
     decided_by_email TEXT,
     reason TEXT,
-    stopped_by_email TEXT,
     ended_at BIGINT
 );
 CREATE UNIQUE INDEX tasks_proposed ON tasks (agent_id, fingerprint) WHERE state = 'proposed';

@@ -13,7 +13,6 @@ CREATE TABLE tasks (
     decided_at INTEGER,
     decided_by_email TEXT,
     reason TEXT,
-    stopped_by_email TEXT,
     ended_at INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX tasks_proposed ON tasks (agent_id, fingerprint) WHERE state = 'proposed';

@@ -35,15 +35,15 @@ pub async fn expire(
     Ok(expire_selected(tx, workspace, now, query).await? == 1)
 }
 
-/// Expires the proposed tasks of an agent whose time has ended.
+/// Expires the proposed tasks of an agent whose time has ended. Returns their number.
 pub(super) async fn expire_for_agent(
     tx: &mut Tx,
     workspace: WorkspaceId,
     agent: AgentId,
     now: UnixMillis,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let query = overdue(workspace, now).push(" AND agent_id = ?", agent);
-    expire_selected(tx, workspace, now, query).await.map(drop)
+    expire_selected(tx, workspace, now, query).await
 }
 
 /// The statement up to the selection of tasks.
@@ -60,11 +60,11 @@ async fn expire_selected(
     workspace: WorkspaceId,
     now: UnixMillis,
     query: SqlQuery,
-) -> Result<usize, StoreError> {
+) -> Result<u64, StoreError> {
     let expired: Vec<(TaskId,)> = tx.returning(query.append(" RETURNING id")).await?;
     for (task,) in &expired {
         chat_messages::set_desired_state(&mut *tx, workspace, *task, TaskState::Expired, now).await?;
         tx.notify(StoreEvent::Task { workspace, task: *task });
     }
-    Ok(expired.len())
+    Ok(expired.len() as u64)
 }

@@ -50,7 +50,7 @@ impl BurstPlace {
         browser: PushSubscriptionId,
     ) -> Result<()> {
         if let Some(first) = self.first {
-            push::uncount_in_burst(&state.store, workspace, browser, first).await?;
+            push::remove_from_burst(&state.store, workspace, browser, first).await?;
         }
         Ok(())
     }
