@@ -3,7 +3,7 @@
 mod wire;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -46,35 +46,39 @@ struct Size {
     since: Instant,
 }
 
+impl Size {
+    fn is_recent(&self) -> bool {
+        self.since.elapsed() < REMEMBERED
+    }
+}
+
 impl Learned {
     pub(crate) const fn new(first: usize, most: usize) -> Self {
         Self { first, most, size: Mutex::new(None) }
     }
 
     pub(crate) fn now(&self) -> usize {
-        self.recent().map_or(self.first, |size| size.calls)
+        self.lock().filter(Size::is_recent).map_or(self.first, |size| size.calls)
     }
 
     /// Remembers a size that was accepted after a larger one was refused.
     pub(crate) fn record_limit(&self, calls: usize) {
-        self.remember(Size { calls, is_limit: true, since: Instant::now() });
+        *self.lock() = Some(Size { calls, is_limit: true, since: Instant::now() });
     }
 
     /// Doubles the size after that many calls were accepted, unless the node recently refused more.
     fn record_accepted(&self, asked: usize) {
-        let calls = self.now();
-        if asked >= calls && calls < self.most && !self.recent().is_some_and(|size| size.is_limit) {
-            self.remember(Size { calls: self.most.min(calls * 2), is_limit: false, since: Instant::now() });
+        // One lock for reading and writing: a limit that is learned meanwhile stays.
+        let mut size = self.lock();
+        let recent = size.filter(Size::is_recent);
+        let calls = recent.map_or(self.first, |size| size.calls);
+        if asked >= calls && calls < self.most && !recent.is_some_and(|size| size.is_limit) {
+            *size = Some(Size { calls: self.most.min(calls * 2), is_limit: false, since: Instant::now() });
         }
     }
 
-    fn recent(&self) -> Option<Size> {
-        let size = *self.size.lock().unwrap_or_else(PoisonError::into_inner);
-        size.filter(|size| size.since.elapsed() < REMEMBERED)
-    }
-
-    fn remember(&self, size: Size) {
-        *self.size.lock().unwrap_or_else(PoisonError::into_inner) = Some(size);
+    fn lock(&self) -> MutexGuard<'_, Option<Size>> {
+        self.size.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) async fn stored_record(
         return computed(books, place, terms, now).await;
     };
     if stored.in_history
-        || scores::mark_in_history(&**books, workspace, scorer, address, stored.computed_at).await?
+        || scores::mark_in_history(books, workspace, scorer, address, stored.computed_at).await?
     {
         METRICS.stored.increment(1);
         return Ok(record);

@@ -1,6 +1,6 @@
 //! Allow lists: lists of addresses as a Stamp.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
@@ -97,14 +97,15 @@ pub async fn add(state: &State, actor: &Actor, name: &StampName, holders: &[Hold
         return Err(Error::not_found("allow list"));
     }
     let listed_at = state.now();
-    let row = |(address, nullifiers): (EvmAddress, &[Nullifier])| {
+    // In order, so that the same set is the same text.
+    let row = |(address, nullifiers): (EvmAddress, BTreeSet<&Nullifier>)| {
         let nullifiers = (!nullifiers.is_empty()).then(|| json!(nullifiers).to_string());
         ListedAddressRow { address, listed_at, nullifiers }
     };
     let holders: Vec<ListedAddressRow> = holders.into_iter().map(row).collect();
     let changed = listed_addresses::insert(&mut change.tx, actor.workspace, name, &holders).await?;
     if changed > 0 {
-        change.commit(AuditEvent::AllowListChanged, json!({ "name": name, "added": changed })).await?;
+        change.commit(AuditEvent::AllowListChanged, json!({ "name": name, "changed": changed })).await?;
     }
     Ok(ListChange { changed, withdrawn: 0 })
 }
@@ -143,14 +144,15 @@ pub async fn delete(state: &State, actor: &Actor, name: &StampName) -> Result<Li
 }
 
 /// The nullifiers of each address. An address may be repeated, but not with other nullifiers.
-fn merge(holders: &[Holder]) -> Result<BTreeMap<EvmAddress, &[Nullifier]>> {
-    let mut merged: BTreeMap<EvmAddress, &[Nullifier]> = BTreeMap::new();
+fn merge(holders: &[Holder]) -> Result<BTreeMap<EvmAddress, BTreeSet<&Nullifier>>> {
+    let mut merged: BTreeMap<EvmAddress, BTreeSet<&Nullifier>> = BTreeMap::new();
     for (index, holder) in holders.iter().enumerate() {
         stamp_signing::check_nullifiers(index, holder)?;
-        let nullifiers = merged.entry(holder.address).or_default();
-        if nullifiers.is_empty() {
-            *nullifiers = &holder.nullifiers;
-        } else if !holder.nullifiers.is_empty() && *nullifiers != holder.nullifiers {
+        let nullifiers: BTreeSet<&Nullifier> = holder.nullifiers.iter().collect();
+        let known = merged.entry(holder.address).or_default();
+        if known.is_empty() {
+            *known = nullifiers;
+        } else if !nullifiers.is_empty() && *known != nullifiers {
             let detail =
                 format!("{} is listed twice with different nullifiers; keep one entry", holder.address);
             return Err(Error::field(format!("holders[{index}].address"), detail));

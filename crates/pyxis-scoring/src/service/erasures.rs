@@ -145,7 +145,7 @@ async fn find(
         let about = |(id, body): &(DeliveryId, _)| books.address_in(workspace, *id, body) == Some(address);
         found.deliveries.extend(page.iter().filter(|one| about(one)).map(|(id, _)| *id));
     }
-    find_job_rows(&**books, workspace, address, found).await?;
+    find_job_rows(books, workspace, address, found).await?;
     if !with_activity {
         return Ok(());
     }

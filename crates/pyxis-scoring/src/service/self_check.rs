@@ -122,7 +122,8 @@ pub(crate) async fn check(store: &Store, now: UnixMillis, place: ScoreKey) -> Re
     suggestions.truncate(MOST_SUGGESTED);
     for row in own_stamps::list(store, workspace).await? {
         if let Some(stamp) = suggestions.iter_mut().find(|stamp| stamp.name == row.provider) {
-            stamp.issued_here = Some(StampRule::from_row(&row).map_err(Error::internal)?.items().as_str());
+            // A rule that this version cannot read is no offer.
+            stamp.issued_here = StampRule::from_row(&row).ok().map(|rule| rule.items().as_str());
         }
     }
     let line = |line: StampLine| {

@@ -115,13 +115,11 @@ fn identities(
         name = format!("{name};{place}");
     }
     let source = IdentitySource(name);
-    match source.nullifier(u64::MAX, &[0xff; 32]) {
-        Ok(_) => Ok(source),
-        Err(InvalidNullifier) => {
-            let detail = "the function and its arguments are too long for a nullifier; use dedup=address";
-            Err(SettingError::new("dedup", detail))
-        }
+    if source.nullifier(u64::MAX, &[0xff; 32]).is_err() {
+        let detail = "the function and its arguments are too long for a nullifier; use dedup=address";
+        return Err(SettingError::new("dedup", detail));
     }
+    Ok(source)
 }
 
 impl IdentitySource {

@@ -123,6 +123,9 @@ engines! {
         let rows = allow_lists::addresses(&scene.state.store, &actor(scene), &name(), None, 10).await.unwrap();
         let of = |number| rows.iter().find(|row| row.address == wallet(number)).unwrap().nullifiers.clone();
         assert_eq!((of(1), of(4)), (Some(r#"["member:1"]"#.to_owned()), None));
+        // Nullifiers are a set: their order does not matter.
+        let twice = [holder(5, &["b:5", "a:5"]), holder(5, &["a:5", "b:5"])];
+        assert_eq!((add(&twice).await.unwrap().changed, add(&twice[1..]).await.unwrap().changed), (1, 0));
         // Other nullifiers hold from the next Stamp.
         assert_eq!(add(&[holder(2, &["member:2"])]).await.unwrap().changed, 1);
         scene.on_day(20);
