@@ -40,7 +40,7 @@ pub enum AuditCommand {
         /// Receipt to verify.
         file: PathBuf,
         /// Saved response of /.well-known/pyxis-receipt-keys, or output of `pyxis receipt-key export` [default: the keys of
-        /// the installation here, or else keys.json next to the receipt].
+        /// the installation here].
         #[arg(long, value_name = "FILE")]
         keys: Option<PathBuf>,
     },

@@ -47,8 +47,8 @@ pub enum ScorerCommand {
         /// Threshold: the score needed to pass.
         #[arg(long)]
         threshold: Option<Decimal>,
-        /// First moment of the change, for example 2026-01-31T09:05:00Z [default: now]. Other weights stay as they will be
-        /// then, with the changes that are scheduled before.
+        /// Time from which the change applies, for example 2026-01-31T09:05:00Z. Weights that are not named keep the
+        /// values scheduled for that time [default: now].
         #[arg(long, value_name = "TIME", value_parser = time)]
         from: Option<UnixMillis>,
         /// Let holders keep a lowered weight until their Stamp expires.

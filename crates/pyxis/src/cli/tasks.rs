@@ -1,12 +1,11 @@
 //! `pyxis task`.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use pyxis_core::task::TaskState;
 
 use super::confirmation::Confirmation;
 use super::decisions::PersonOptions;
-
-/// States of tasks.
-const STATES: [&str; 7] = ["proposed", "approved", "denied", "withdrawn", "expired", "stopped", "ended"];
 
 /// Subcommands of `pyxis task`.
 #[derive(Debug, Subcommand)]
@@ -14,7 +13,7 @@ pub enum TaskCommand {
     /// List tasks that you may decide, newest first.
     List {
         /// State of the tasks to list [default: all].
-        #[arg(long, value_name = "STATE", value_parser = STATES)]
+        #[arg(long, value_name = "STATE", value_parser = states())]
         state: Option<String>,
         #[command(flatten)]
         person: PersonOptions,
@@ -85,6 +84,10 @@ fn kept_action(text: &str) -> Result<KeptAction, String> {
         None => Ok(KeptAction { position: number(text)?, uses: None }),
         Some((position, uses)) => Ok(KeptAction { position: number(position)?, uses: Some(number(uses)?) }),
     }
+}
+
+fn states() -> PossibleValuesParser {
+    PossibleValuesParser::new(TaskState::ALL.iter().map(|state| state.as_str()))
 }
 
 #[cfg(test)]

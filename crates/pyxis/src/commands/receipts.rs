@@ -62,8 +62,8 @@ impl TrustedKeys {
         Ok(Self { keys, origin: file.display().to_string() })
     }
 
-    /// The published keys of the installation here, or else those in `keys.json` next to the receipt.
-    async fn usual(global: &Global, receipt: &Path) -> Result<Self> {
+    /// The published keys of the installation here.
+    async fn of_installation(global: &Global) -> Result<Self> {
         let config = settings(&quiet(global.flags()))?;
         if app::check_exists(&config).is_ok() {
             let origin = format!("the installation in {}", config.data_dir.display());
@@ -72,24 +72,20 @@ impl TrustedKeys {
             app.gateway.audit.stop().await?;
             return Ok(Self { keys, origin });
         }
-        let file = receipt.with_file_name("keys.json");
-        if file.is_file() {
-            return Self::from_file(&file);
-        }
+        // A file next to the receipt may come from the person who forged it.
         bail!(
-            "no keys to verify with: there is no installation here, and no {}. Save the issuer's \
-             /.well-known/pyxis-receipt-keys there, or name the file with --keys FILE",
-            file.display()
+            "no keys to verify with: there is no installation here. Save the issuer's \
+             /.well-known/pyxis-receipt-keys from a place that you trust, and name the file with --keys FILE"
         )
     }
 }
 
-/// Verifies a receipt with the keys in a file, or with those that are found, and prints what was verified.
+/// Verifies a receipt with the keys in a file, or with those of the installation here, and prints what was verified.
 pub(super) async fn verify(global: &Global, file: &Path, keys: Option<&Path>) -> Result<ExitCode> {
     let token = read(file)?;
     let TrustedKeys { keys: trusted, origin } = match keys {
         Some(keys) => TrustedKeys::from_file(keys)?,
-        None => Box::pin(TrustedKeys::usual(global, file)).await?,
+        None => Box::pin(TrustedKeys::of_installation(global)).await?,
     };
     if keys.is_none() && !global.json {
         out::notice(format_args!("keys: {origin}"));

@@ -25,13 +25,16 @@ const FILE: &str = "pyxis-variables";
 const KEY_PREFIX: &[u8] = b"px_agent_";
 
 /// Takes the secrets out: executes the program again, unless that was done before. `named` are variables with secrets, and
-/// the first one has the agent key. If it cannot be done, the person is told, and the command runs nevertheless.
+/// the first one has the agent key. If it cannot be done, the person is told, and the command runs nevertheless. If it was
+/// done and the secrets cannot be read back, the process ends: the command would inherit them.
 pub(in crate::commands) fn clear(named: &[&str]) {
-    let done = match carrier() {
-        Some(path) => take_over(&path),
-        None => execute_without_secrets(named),
-    };
-    if let Err(error) = done {
+    if ProcessEnv.var(CARRIER).is_some() {
+        let taken = carrier().ok_or_else(|| io::ErrorKind::NotFound.into()).and_then(|path| take_over(&path));
+        if let Err(error) = taken {
+            out::notice(format_args!("pyxis: cannot read back the variables with secrets: {error}"));
+            std::process::exit(1);
+        }
+    } else if let Err(error) = execute_without_secrets(named) {
         out::notice(format_args!("pyxis: root can see the agent key in /proc while this runs: {error}"));
     }
 }

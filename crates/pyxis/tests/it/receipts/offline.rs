@@ -95,14 +95,12 @@ engines! {
         let told = String::from_utf8(output.stderr.clone()).unwrap();
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{told}");
         let keys = directory.path().join("keys.json");
-        for part in ["there is no installation here, and no ", keys.to_str().unwrap(), "pyxis-receipt-keys", "--keys FILE"] {
+        for part in ["there is no installation here", "pyxis-receipt-keys", "--keys FILE"] {
             assert!(told.contains(part), "{part}: {told}");
         }
         std::fs::write(&keys, site.app.cli(&["receipt-key", "export"]).await.expect(0).stdout).unwrap();
-        let output = verify_alone(&file, &[]);
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert!(stdout(&output).contains("verified: signature by receipt key"), "{output:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains(keys.to_str().unwrap()), "{output:?}");
+        // Keys next to a receipt may be by the person who forged it.
+        assert_eq!(verify_alone(&file, &[]).status.code(), Some(1));
 
         // Keys of another installation do not vouch for it, and the refusal says what to do.
         let other = Site::with(Setup::new()).await;
