@@ -28,15 +28,28 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 fn wrong_parameter(error: &QueryRejection) -> Problem {
     let problem =
         |detail, field| Problem::from_kind(kinds::INVALID_FIELD, detail).with_member("field", field);
-    let place = place(error).filter(|(path, _)| !path.is_empty());
-    let Some((path, said)) = place else { return problem(error.body_text(), "query".to_owned()) };
+    let found = parameter_and_message(error).filter(|(path, _)| !path.is_empty());
+    let Some((path, said)) = found else { return problem(error.body_text(), "query".to_owned()) };
     let parameter = path.join(".");
-    let said = unknown_value(&said).unwrap_or(said);
+    let said = unknown_value(&said).unwrap_or_else(|| in_words(said));
     problem(format!("{parameter}: {said}"), parameter)
 }
 
+/// The words for people in place of serde's.
+fn in_words(said: String) -> String {
+    if said.starts_with("missing field") {
+        "required".to_owned()
+    } else if said.starts_with("duplicate field") {
+        "given more than once".to_owned()
+    } else if said.contains("digit found in string") || said.contains("integer from empty string") {
+        "must be a whole number".to_owned()
+    } else {
+        said
+    }
+}
+
 /// Parameter and message of an error; `None` if it names no parameter.
-fn place(error: &QueryRejection) -> Option<(Vec<String>, String)> {
+fn parameter_and_message(error: &QueryRejection) -> Option<(Vec<String>, String)> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(this) = cause {
         if let Some(found) = this.downcast_ref::<serde_path_to_error::Error<value::Error>>() {
@@ -81,9 +94,9 @@ mod tests {
                 "count=1&color=gren",
                 "color: unknown value (did you mean green?); known values: red, green, blue",
             ),
-            ("count=x", "count: invalid digit found in string"),
-            ("color=red", "count: missing field `count`"),
-            ("count=1&color=red&color=blue", "color: duplicate field `color`"),
+            ("count=x", "count: must be a whole number"),
+            ("color=red", "count: required"),
+            ("count=1&color=red&color=blue", "color: given more than once"),
         ] {
             let problem = read(query).await.unwrap_err();
             assert_eq!((problem.status().as_u16(), problem.detail()), (422, detail), "{query}");
