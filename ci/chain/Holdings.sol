@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;
 
-/// Contracts that conditions of own Stamps read, settable by tests: tokens of three standards, a registry, attestations as EAS
-/// returns them.
+/// Contracts that conditions of own Stamps read, settable by tests: tokens of three standards, a registry, attestations
+/// as EAS returns them.
 contract Holdings {
     struct Attestation {
         bytes32 uid;

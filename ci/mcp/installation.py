@@ -6,6 +6,7 @@ import http.server
 import json
 import sys
 import threading
+import time
 import urllib.request
 
 SERVER, AGENT_KEY, OWNER_TOKEN, PROGRAM = sys.argv[1:5]
@@ -44,11 +45,13 @@ def admin(method, path, body=None):
 
 def approve_the_next():
     """Approves the first request that waits."""
-    while True:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
         waiting = admin("GET", "/approvals?state=pending")["approvals"]
         if waiting:
             admin("POST", f"/approvals/{waiting[0]['txn_id']}/approve", {})
             return
+    raise AssertionError("no request waits for approval")
 
 
 async def approved(calling):

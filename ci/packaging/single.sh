@@ -85,5 +85,8 @@ if as 65534 sh -c '. /run/pyxis/env.sh; curl -sSf https://pyxis.example.com/' >"
     failed "the agent reached a host without a credential"
 fi
 if grep --recursive --quiet --fixed-strings "$key" /run/pyxis; then failed "the agent's directory has the key"; fi
-if as 65534 cat /var/lib/pyxis/proxy.json /run/secrets/agent-key 2>/dev/null; then failed "the agent reads a key"; fi
+for file in /var/lib/pyxis/proxy.json /run/secrets/agent-key; do
+    [[ -s $file ]] || failed "$file is missing"
+    if as 65534 cat "$file" >/dev/null 2>&1; then failed "the agent reads $file"; fi
+done
 echo "packaging: one node of Compose serves behind Caddy, and an agent behind its proxy reaches its host without a key"

@@ -9,9 +9,6 @@ use tokio::task::JoinHandle;
 
 use crate::faults::{Fault, Faults};
 
-/// Steps of a dialog that a server refuses for now.
-const STEPS: [&str; 3] = ["MAIL", "RCPT", "."];
-
 /// A running server. Stops when dropped.
 pub struct FaultyMailServer {
     port: u16,
@@ -71,7 +68,9 @@ async fn serve(stream: TcpStream, fault: Fault, mails: &Mutex<Vec<String>>) -> i
         Fault::None | Fault::Refused(_) | Fault::CutAfter => {}
     }
     let refused_at = match fault {
-        Fault::Refused(status) => Some(STEPS[usize::from(status) % STEPS.len()]),
+        Fault::Refused(500) => Some("MAIL"),
+        Fault::Refused(502) => Some("RCPT"),
+        Fault::Refused(_) => Some("."),
         _ => None,
     };
     stream.write_all(b"220 mail.example.com ESMTP\r\n").await?;
@@ -89,8 +88,9 @@ async fn serve(stream: TcpStream, fault: Fault, mails: &Mutex<Vec<String>>) -> i
         }
         in_content = word == "DATA";
         let is_refused = refused_at == Some(word.as_str());
+        let mail = if word == "." { std::mem::take(&mut content) } else { String::new() };
         if word == "." && !is_refused {
-            let mail = std::mem::take(&mut content).replace("=\r\n", "").replace("=3D", "=");
+            let mail = mail.replace("=\r\n", "").replace("=3D", "=");
             mails.lock().unwrap_or_else(PoisonError::into_inner).push(mail);
             if fault == Fault::CutAfter {
                 return Ok(());

@@ -24,7 +24,7 @@ use crate::support::{Agent, Answer, Call, Client, Person, Setup, Site};
 
 /// Number of times the server is killed, in the short and the long form.
 const KILLS: [usize; 2] = [20, 200];
-/// The same of three servers on one database.
+/// Number of times one of three nodes is killed, in the short and the long form.
 const KILLS_OF_NODES: [usize; 2] = [6, 200];
 /// Agents whose requests wait for the owner.
 pub(crate) const AGENTS: usize = 5;

@@ -160,6 +160,7 @@ async fn backups_that_are_killed_at_random_moments_leave_the_earlier_one_and_no_
         fs::remove_file(&file).unwrap();
     }
     let killed = kills - too_late;
+    assert!(killed > 0, "every kill came too late");
     figures(
         "killed backups",
         &format!("{killed} on the way, {too_late} ended before; 0 parts under their name"),

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{Setup, Site};
 
-/// More records than one statement of the command reads in a page of the audit trail.
+/// More finished requests in the time asked about than a page of the audit trail has.
 const FINISHED: usize = 1_050;
 const AT_ONCE: usize = 25;
 

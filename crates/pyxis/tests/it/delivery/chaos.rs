@@ -47,9 +47,10 @@ fn request_count() -> usize {
 const AT_ONCE: usize = 12;
 /// Of each hundred calls of a platform, those that meet a fault.
 const TROUBLE: u64 = 15;
-/// Seconds that the clock of the proxy moves with each beat.
+/// Real time between two beats.
 const BEAT: Duration = Duration::from_millis(40);
-const SECONDS: Duration = Duration::from_secs(2);
+/// Time by which the proxy's clock moves with each beat.
+const STEP: Duration = Duration::from_secs(2);
 /// Beats for which a person waits for a message, or for the outcome of a click before clicking again.
 const PATIENCE: usize = 3000;
 const CLICK_AGAIN: usize = 60;
@@ -117,7 +118,7 @@ impl World {
         let mut beat = tokio::time::interval(BEAT);
         loop {
             beat.tick().await;
-            self.proxy.advance(SECONDS);
+            self.proxy.advance(STEP);
             self.lives.deliver().await;
             self.beats.send_modify(|count| *count += 1);
         }

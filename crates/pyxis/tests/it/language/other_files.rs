@@ -147,9 +147,14 @@ fn is_gap(between: &[u8]) -> bool {
 /// Openings of doc comments with their line: `/**` and `///` of most languages, `"""` of Python.
 pub(super) fn openings(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
-    let (mut is_inside, mut is_opened) = (false, false);
+    let (mut is_inside, mut is_opened, mut is_python) = (false, false, false);
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_start();
+        let ends_python = is_python && line.starts_with("\"\"\"");
+        is_python ^= line.matches("\"\"\"").count() % 2 == 1;
+        if ends_python {
+            continue;
+        }
         let is_lines = line.starts_with("///") || line.starts_with("//!");
         let opening = ["/**", "\"\"\"", "///", "//!"].iter().find_map(|mark| line.strip_prefix(mark));
         // The text of a block can begin on its second line.

@@ -1,7 +1,7 @@
 //! The log of this process, kept in memory.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -12,10 +12,15 @@ pub(super) struct Logs(Arc<Mutex<Vec<u8>>>);
 impl Logs {
     /// Keeps the log from now on.
     pub(super) fn start() -> Self {
-        let logs = Self::default();
-        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_max_level(tracing::Level::DEBUG);
-        subscriber.with_writer(logs.clone()).try_init().expect("the only log of this process");
-        logs
+        // One for all tests of the process.
+        static LOGS: OnceLock<Logs> = OnceLock::new();
+        let begin = || {
+            let logs = Self::default();
+            let subscriber = tracing_subscriber::fmt().with_ansi(false).with_max_level(tracing::Level::DEBUG);
+            subscriber.with_writer(logs.clone()).try_init().expect("the only log of this process");
+            logs
+        };
+        LOGS.get_or_init(begin).clone()
     }
 
     pub(super) fn text(&self) -> String {

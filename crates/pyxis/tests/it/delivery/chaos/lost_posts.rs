@@ -26,9 +26,13 @@ async fn lost_posts(database: TestDatabase) {
         link(&proxy, peer).await;
         proxy.policy(&policy(peer)).await;
         let asked = Asked { round, txn: proxy.pause(round).await, approve: true };
-        while row(&proxy, asked).await.message_ref.is_none() {
+        for _ in 0..DELIVERIES {
+            if row(&proxy, asked).await.message_ref.is_some() {
+                break;
+            }
             lives.deliver().await;
         }
+        assert!(row(&proxy, asked).await.message_ref.is_some(), "{:?} has no post", peer.platform());
         proxy.database.run(FORGET).await;
         assert_eq!(peer.click(&lives, asked).await, Click::Acknowledged, "{:?}", peer.platform());
         let mut shows_end = false;

@@ -1,3 +1,5 @@
+//! Audit push that a second node continues.
+
 use pyxis_testkit::postgres::Database;
 use pyxis_testkit::upstream::{Reply, Upstream};
 

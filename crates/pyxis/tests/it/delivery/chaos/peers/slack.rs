@@ -62,7 +62,8 @@ impl SlackPeer {
             let is_over = sent.acknowledged.is_some() || !slack.open_sockets().contains(&sent.socket);
             is_over.then_some(sent.acknowledged)
         };
-        click(self.slack.until(answered).await.is_some_and(|after| after < PROMPT))
+        let sent = tokio::time::timeout(crate::support::PATIENCE, self.slack.until(answered)).await;
+        click(sent.ok().flatten().is_some_and(|after| after < PROMPT))
     }
 
     async fn post(&self, lives: &Lives, payload: &Value) -> Click {

@@ -64,8 +64,11 @@ impl Peer for TelegramPeer {
                 return Click::Unknown;
             };
             let update = self.telegram.press(&message, asked.label(), PERSON);
-            self.telegram.until(|chat| chat.has_acknowledged(&update).then_some(())).await;
-            Click::Acknowledged
+            let seen = self.telegram.until(|chat| chat.has_acknowledged(&update).then_some(()));
+            match tokio::time::timeout(crate::support::PATIENCE, seen).await {
+                Ok(()) => Click::Acknowledged,
+                Err(_) => Click::Unknown,
+            }
         })
     }
 }
