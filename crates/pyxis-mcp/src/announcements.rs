@@ -46,7 +46,7 @@ impl Announcements {
         Self::deserialize(value).unwrap_or_default()
     }
 
-    /// Sentences to append to others, with a blank before them. Empty if nobody was asked and nobody will be.
+    /// Sentences to append, with a leading space. Empty if no one was or will be asked.
     pub(crate) fn in_words(&self) -> String {
         let mut words = String::new();
         if !self.asked.is_empty() {

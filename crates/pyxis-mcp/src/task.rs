@@ -18,7 +18,7 @@ pub(crate) fn from_pending(config: &Config, now: UnixMillis, waiting: &PendingAp
     let said = if waiting.status == "approved" {
         "Approved and being sent.".to_owned()
     } else {
-        // The address ends at a blank, never at a full stop.
+        // A space ends the URL; a period would become part of it.
         format!(
             "A person must approve this request: {}{}",
             waiting.page(config),

@@ -173,7 +173,7 @@ pub struct PolicyExplanation {
 pub struct ReplayView {
     /// Number of requests replayed.
     pub considered: u64,
-    /// Number of requests with another outcome, or with other content rules.
+    /// Number of requests with another outcome or other content rules.
     pub changed: u64,
     /// Those, grouped by method and route, most first.
     pub changes: Vec<ReplayChange>,
@@ -186,7 +186,7 @@ impl ReplayView {
     }
 }
 
-/// Requests that would have another outcome, or be judged by other content rules.
+/// Requests that would have another outcome or other content rules.
 #[derive(Clone, Debug)]
 pub struct ReplayChange {
     /// Number of requests.
