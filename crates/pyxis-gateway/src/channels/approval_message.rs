@@ -101,6 +101,7 @@ fn link_card(
         ("Method", Some(one_line(&row.method))),
         ("Host", Some(one_line(&row.target_host))),
         ("Reason", row.reason.as_deref().map(one_line)),
+        ("Edited", edit(seen)),
     ];
     LinkCard {
         title: format!("{brand} · {}", headline(row.state)),
@@ -153,16 +154,16 @@ fn request_lines(seen: &ApprovalView, brand: &str) -> Vec<String> {
     if let Some(reason) = &row.reason {
         lines.push(format!("Reason: “{}”", one_line(reason)));
     }
-    lines.extend(edit_line(seen));
+    lines.extend(edit(seen).map(|edit| format!("Edited {edit}")));
     lines
 }
 
-/// Line that names the person who edited the request, and the parts.
-fn edit_line(seen: &ApprovalView) -> Option<String> {
+/// The person who edited the request, and the parts: `by b@example.com (body)`.
+fn edit(seen: &ApprovalView) -> Option<String> {
     let by = seen.row.edited_by_email.as_deref().filter(|_| seen.row.edits > 0)?;
     let parts = seen.asked.as_ref().map(|asked| asked.difference.parts().join(", "));
     let parts = parts.map(|parts| format!(" ({parts})")).unwrap_or_default();
-    Some(format!("Edited by {}{parts}", one_line(by)))
+    Some(format!("by {}{parts}", one_line(by)))
 }
 
 /// What is asked for, and whether that is enough to approve by: only what a message shows whole is.
