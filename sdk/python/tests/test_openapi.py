@@ -141,7 +141,7 @@ def test_limits_and_choices_are_those_of_the_document() -> None:
 
 
 def test_every_operation_is_looked_at() -> None:
-    assert len(ENDPOINTS) == 18
+    assert len(ENDPOINTS) == 19
     assert get_origin(ModelName) is Literal
     assert len(document()["paths"]) > 50
 

@@ -210,7 +210,7 @@ engines! {
         site.app.restart_with(|setup| setup.without("PX_EGRESS_ALLOW")).await;
         let problem = edit(&site.owner, &txn, json!({"body": "{}"})).await.problem(422, "invalid_field");
         let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.starts_with("the edited request cannot be sent: "), "{problem}");
+        assert!(detail.starts_with("edit: the edited request cannot be sent: target is not allowed"), "{problem}");
         let shown = show(&site.owner, &txn).await;
         assert_eq!((&shown["status"], &shown["body"]["content"]), (&json!("pending"), &json!(BODY)));
         assert!(shown["votes"].as_array().is_none_or(Vec::is_empty), "{shown}");

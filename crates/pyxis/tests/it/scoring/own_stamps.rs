@@ -61,8 +61,10 @@ engines! {
         let guide = include_str!("../../../../../docs/reference/own-stamps.md");
         assert!(guide.contains(&format!("pyxis issuer add {issuer} --name sample")), "{issuer}");
         let folder = tempfile::tempdir().unwrap();
-        let rejects = folder.path().join("rejects.jsonl").to_str().unwrap().to_owned();
-        let import = ["stamps", "import", SAMPLE, "--restart", "--rejects", &rejects];
+        // An import locks its file, and others use the sample at the same time.
+        let file = folder.path().join("credentials.jsonl");
+        std::fs::copy(SAMPLE, &file).unwrap();
+        let import = ["stamps", "import", file.to_str().unwrap(), "--restart"];
         let refused = stage.app.cli(&import).await.expect(1).stdout;
         assert!(refused.contains("0 stored") && refused.contains("1 rejected"), "{refused}");
         stage.app.cli(&["issuer", "add", issuer, "--name", "sample"]).await.expect(0);
