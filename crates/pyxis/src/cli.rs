@@ -36,7 +36,7 @@ pub use mcp::{Connect, ConnectionCommand, McpBridge, McpToolCommand, ToolPermiss
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
 pub use names::{
     AgentLabel, ApiKeyLabel, CredentialLabel, IssuerLabel, ModelLabel, NameArgument, NameLabel, OptionalName,
-    PersonLabel, ScorerLabel, StampLabel, WorkspaceLabel,
+    PersonLabel, ScorerLabel, StampLabel, WorkspaceLabel, usage,
 };
 pub use own_stamps::{
     AddressOptions, AllowListCommand, NewOnchainStamp, OnchainStampCommand, OwnStampOptions,

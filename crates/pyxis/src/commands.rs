@@ -112,6 +112,9 @@ pub fn run(cli: Cli) -> ExitCode {
             failure::print_nothing_to_do(as_json, why);
             return ExitCode::from(NOTHING_TO_DO);
         }
+        if let Some(error) = error.downcast_ref::<clap::Error>() {
+            return failure::usage(error);
+        }
         failure::print(as_json, &error);
         ExitCode::FAILURE
     })

@@ -3,8 +3,9 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result};
 use clap::builder::ValueParser;
+use clap::error::ErrorKind;
 use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use pyxis_core::stamp::StampName;
 use pyxis_models::scope::Model;
@@ -126,7 +127,7 @@ impl<L: NameLabel, const REQUIRED: bool> Args for NameArgument<L, REQUIRED> {
 impl<L: NameLabel> NameArgument<L> {
     /// The name. Fails if argument and option differ.
     pub fn get(self) -> Result<L::Value> {
-        one(L::LONG, self.argument, self.option)?.ok_or_else(|| anyhow!("--{} is missing", L::LONG))
+        one(L::LONG, self.argument, self.option)?.ok_or_else(|| missing(&format!("--{}", L::LONG)))
     }
 
     /// The name, and the first of the values after it if the option has pushed that to the argument's place.
@@ -161,17 +162,27 @@ impl<L: NameLabel<Value = String>> NameArgument<L> {
             }
             (argument, option) => Self { argument, option }.get()?,
         };
-        let missing = labels.get(values.len()).copied().unwrap_or_default();
-        let values = values.try_into().map_err(|_| anyhow!("{missing} is missing"))?;
+        let label = labels.get(values.len()).copied().unwrap_or_default();
+        let values = values.try_into().map_err(|_| missing(label))?;
         Ok((name, values))
     }
+}
+
+/// Wrong usage that is found after the command line was read. It ends the program as any other wrong usage does.
+pub fn usage(kind: ErrorKind, text: &str) -> Error {
+    clap::Error::raw(kind, format!("{text}\n")).into()
+}
+
+fn missing(what: &str) -> Error {
+    usage(ErrorKind::MissingRequiredArgument, &format!("{what} is missing"))
 }
 
 /// The value that was given as an argument, as an option, or as both.
 fn one<T: PartialEq + Display>(long: &str, argument: Option<T>, option: Option<T>) -> Result<Option<T>> {
     match (argument, option) {
         (Some(argument), Some(option)) if argument != option => {
-            bail!("the argument {argument} and --{long} {option} differ; keep one")
+            let text = format!("the argument {argument} and --{long} {option} differ; keep one");
+            Err(usage(ErrorKind::ArgumentConflict, &text))
         }
         (argument, option) => Ok(argument.or(option)),
     }
@@ -191,7 +202,7 @@ mod tests {
             assert_eq!(name(argument, option).get().unwrap(), "a");
         }
         let error = name(Some("a"), Some("b")).get().unwrap_err();
-        assert_eq!(error.to_string(), "the argument a and --name b differ; keep one");
+        assert_eq!(error.to_string(), "error: the argument a and --name b differ; keep one\n");
         assert!(name(None, None).get().is_err());
     }
 
@@ -205,7 +216,7 @@ mod tests {
         assert_eq!(read(Some("api"), None, [Some("GET"), Some("https://a.example")]), expected());
         assert_eq!(read(Some("GET"), Some("api"), [Some("https://a.example"), None]), expected());
         assert_eq!(read(Some("api"), Some("api"), [Some("GET"), Some("https://a.example")]), expected());
-        assert_eq!(read(Some("GET"), Some("api"), [None, None]), Err("URL is missing".to_owned()));
-        assert_eq!(read(None, Some("api"), [None, None]), Err("METHOD is missing".to_owned()));
+        assert_eq!(read(Some("GET"), Some("api"), [None, None]), Err("error: URL is missing\n".to_owned()));
+        assert_eq!(read(None, Some("api"), [None, None]), Err("error: METHOD is missing\n".to_owned()));
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
+use clap::error::ErrorKind;
 use clap::{Args, Subcommand};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::decimal::Decimal;
@@ -10,7 +11,7 @@ use pyxis_core::id::ScorerId;
 use pyxis_core::stamp::StampName;
 
 use super::confirmation::Confirmation;
-use super::names::{ListLabel, NameArgument, StampLabel};
+use super::names::{ListLabel, NameArgument, StampLabel, usage};
 
 /// Validity, description and weight of an own Stamp.
 #[derive(Debug, Args)]
@@ -44,13 +45,12 @@ impl AddressOptions {
     /// The options, with the address that `--name` has pushed to the place of the list's name.
     pub fn after(mut self, first: Option<StampName>) -> Result<Self> {
         if let Some(first) = first {
-            let address = first.as_str().parse();
-            self.addresses.insert(0, address.with_context(|| format!("{first} is not an address"))?);
+            let wrong = |_| usage(ErrorKind::InvalidValue, &format!("{first} is not an address"));
+            self.addresses.insert(0, first.as_str().parse().map_err(wrong)?);
         }
-        ensure!(
-            self.file.is_some() == self.addresses.is_empty(),
-            "name addresses, or a file of them with --file"
-        );
+        if self.file.is_some() != self.addresses.is_empty() {
+            return Err(usage(ErrorKind::TooFewValues, "name addresses, or a file of them with --file"));
+        }
         Ok(self)
     }
 }
@@ -154,11 +154,13 @@ impl NewOnchainStamp {
             (Some(first), None) => Some(first.to_string()),
             // After --name, the kind is where the name would be.
             (Some(first), Some(second)) => {
-                settings.insert(0, setting(&second).map_err(anyhow::Error::msg)?);
+                let second = setting(&second).map_err(|text| usage(ErrorKind::InvalidValue, &text))?;
+                settings.insert(0, second);
                 Some(first.to_string())
             }
         };
-        let kind = kind.context("KIND is missing; `pyxis onchain-stamp kinds` lists them")?;
+        let missing = "KIND is missing; `pyxis onchain-stamp kinds` lists them";
+        let kind = kind.ok_or_else(|| usage(ErrorKind::MissingRequiredArgument, missing))?;
         Ok((name, kind, settings, options))
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::ValueEnum as _;
+use clap::error::ErrorKind;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::admin::people::{self, Grant};
@@ -13,7 +14,7 @@ use pyxis_store::users::UserRow;
 use serde_json::{Value, json};
 
 use super::{AlreadySo, acting, out};
-use crate::cli::{Global, UserCommand, UserRole};
+use crate::cli::{Global, UserCommand, UserRole, usage};
 
 pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
     let (app, actor) = acting(global).await?;
@@ -73,7 +74,9 @@ fn role_name(role: UserRole) -> String {
 
 fn read_role(text: &str) -> Result<Role> {
     let role = UserRole::from_str(text, true);
-    role.map(Role::from).map_err(|_| anyhow!("unknown role {text}; use owner, admin or member"))
+    let unknown =
+        || usage(ErrorKind::InvalidValue, &format!("unknown role {text}; use owner, admin or member"));
+    role.map(Role::from).map_err(|_| unknown())
 }
 
 /// One grant for each credential that either list names.

@@ -125,7 +125,7 @@ engines! {
             let (argument, option) = (cli.cli(argument).await, cli.cli(option).await);
             assert_eq!((argument.code, &argument.stdout), (option.code, &option.stdout), "{argument:?} {option:?}");
         }
-        let unclear = cli.cli(&["agent", "show", "one", "--name", "two"]).await.expect(1);
+        let unclear = cli.cli(&["agent", "show", "one", "--name", "two"]).await.expect(2);
         assert!(unclear.stderr.contains("the argument one and --name two differ; keep one"), "{unclear:?}");
         std::fs::write(cli.directory().join("policy.json"), r#"{"deny_methods": ["PUT"]}"#).unwrap();
         cli.cli(&["policy", "set", "--name", "api", "policy.json"]).await.expect(0);
@@ -138,9 +138,9 @@ engines! {
         cli.cli(&["user", "grant", "api", "--approve", "--email", "ada@people.example"]).await.expect(0);
         cli.cli(&["user", "disable", "--email", "ada@people.example"]).await.expect(0);
         cli.cli(&["user", "enable", "ada@people.example"]).await.expect(0);
-        let strange = cli.cli(&["user", "role", "--email", "ada@people.example", "king"]).await.expect(1);
+        let strange = cli.cli(&["user", "role", "--email", "ada@people.example", "king"]).await.expect(2);
         assert!(strange.stderr.contains("unknown role king; use owner, admin or member"), "{strange:?}");
-        let none = cli.cli(&["user", "role", "--email", "ada@people.example"]).await.expect(1);
+        let none = cli.cli(&["user", "role", "--email", "ada@people.example"]).await.expect(2);
         assert!(none.stderr.contains("ROLE is missing"), "{none:?}");
 
         let address = "0x1111111111111111111111111111111111111111";
@@ -149,7 +149,7 @@ engines! {
         cli.cli(&["allow-list", "add", "friends", address]).await.expect(3);
         let listed = cli.cli(&["allow-list", "show", "--name", "friends", "--addresses"]).await.expect(0);
         assert_eq!(listed.stdout.trim(), address);
-        let wrong = cli.cli(&["allow-list", "add", "friends", "--name", "foes"]).await.expect(1);
+        let wrong = cli.cli(&["allow-list", "add", "friends", "--name", "foes"]).await.expect(2);
         assert!(wrong.stderr.contains("friends is not an address"), "{wrong:?}");
     }
 }
@@ -205,7 +205,7 @@ async fn a_new_name_is_an_argument_or_an_option_but_not_two_different_ones() {
     add(&["one"]).await.expect(0);
     add(&["--name", "two"]).await.expect(0);
     add(&["three", "--name", "three"]).await.expect(0);
-    let refused = add(&["four", "--name", "five"]).await.expect(1);
+    let refused = add(&["four", "--name", "five"]).await.expect(2);
     assert!(refused.stderr.contains("the argument four and --name five differ; keep one"), "{refused:?}");
     add(&[]).await.expect(2);
     let key = ["credential", "generate-key", "signer", "--algorithm", "ed25519"];
@@ -221,7 +221,7 @@ async fn a_new_name_is_an_argument_or_an_option_but_not_two_different_ones() {
     let added = site.app.cli_json(&["user", "add", "a@people.example", "--role", "admin"]).await;
     assert_eq!(added["email"], "a@people.example");
     let both = ["user", "add", "b@people.example", "--email", "c@people.example"];
-    let refused = site.app.cli(&both).await.expect(1);
+    let refused = site.app.cli(&both).await.expect(2);
     assert!(refused.stderr.contains("--email c@people.example differ; keep one"), "{refused:?}");
     assert_eq!(site.app.cli_json(&["users", "list"]).await.as_array().unwrap().len(), 2);
 }
