@@ -43,6 +43,8 @@ fn in_words(said: String) -> String {
         "given more than once".to_owned()
     } else if said.contains("digit found in string") || said.contains("integer from empty string") {
         "must be a whole number".to_owned()
+    } else if said.starts_with("number too ") {
+        "is out of range".to_owned()
     } else {
         said
     }
@@ -95,6 +97,7 @@ mod tests {
                 "color: unknown value (did you mean green?); known values: red, green, blue",
             ),
             ("count=x", "count: must be a whole number"),
+            ("count=4294967296", "count: is out of range"),
             ("color=red", "count: required"),
             ("count=1&color=red&color=blue", "color: given more than once"),
         ] {

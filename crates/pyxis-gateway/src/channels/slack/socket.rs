@@ -89,8 +89,8 @@ impl Socket {
                     Heard::Disconnect { reason } => {
                         return Err(DeliveryError::Failed(format!("Slack ends the connection ({reason})")));
                     }
-                    // Not acknowledged, so Slack sends it again.
                     Heard::KeepAlive(frame) => socket.keep_alive(frame).await?,
+                    // Not acknowledged, so Slack sends it again.
                     Heard::Envelope { .. } | Heard::Other => {}
                 }
             }
