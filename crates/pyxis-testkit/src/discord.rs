@@ -33,6 +33,8 @@ pub const BOT_TOKEN: &str = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.canary.token";
 pub const APPLICATION: &str = "1100000000000000001";
 /// A channel with the bot.
 pub const CHANNEL: &str = "1200000000000000001";
+/// Another channel with the bot.
+pub const SECOND_CHANNEL: &str = "1200000000000000005";
 /// A channel that the bot cannot see.
 pub const HIDDEN_CHANNEL: &str = "1200000000000000002";
 /// A category, which has no messages.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     APPLICATION, BOT_TOKEN, CATEGORY, CHANNEL, CLOSED_PERSON, Call, ChatMessage, HIDDEN_CHANNEL, Inner,
-    content, public_key,
+    SECOND_CHANNEL, content, public_key,
 };
 
 /// One request.
@@ -121,7 +121,7 @@ impl Inner {
     fn channel(&self, id: &str) -> Result<Value, DiscordError> {
         let kind = match id {
             CHANNEL if self.is_put_out => return Err(MISSING_ACCESS),
-            CHANNEL => 0,
+            CHANNEL | SECOND_CHANNEL => 0,
             CATEGORY => 4,
             HIDDEN_CHANNEL => return Err(MISSING_ACCESS),
             _ => return Err(UNKNOWN_CHANNEL),
@@ -186,7 +186,7 @@ impl Inner {
     fn check_writable(&self, channel: &str) -> Result<(), DiscordError> {
         match channel {
             CHANNEL if self.is_put_out => Err(MISSING_ACCESS),
-            CHANNEL => Ok(()),
+            CHANNEL | SECOND_CHANNEL => Ok(()),
             HIDDEN_CHANNEL => Err(MISSING_ACCESS),
             _ if channel == channel_with(CLOSED_PERSON) => {
                 Err(DiscordError(403, 50007, "Cannot send messages to this user"))

@@ -39,6 +39,11 @@ use self::peers::{Asked, Click, Peer, Shown, policy};
 use self::receivers::Receivers;
 use crate::races::proxy::Proxy;
 
+/// The message about a request.
+async fn row(proxy: &Proxy, asked: Asked) -> ChatMessageRow {
+    chat_messages::list(&proxy.state.store, proxy.workspace, asked.txn).await.unwrap().remove(0)
+}
+
 /// Number of requests.
 fn request_count() -> usize {
     rounds(64, 1000)

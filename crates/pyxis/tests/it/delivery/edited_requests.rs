@@ -5,31 +5,20 @@ use std::collections::BTreeMap;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::secret::SecretString;
+use pyxis_gateway::ChatSettings;
 use pyxis_gateway::approvals::decide::{AuthMethod, Decision, decide_reviewed};
 use pyxis_gateway::approvals::edit::{RequestEdit, Reviewed};
+use pyxis_gateway::channels::Endpoints;
 use pyxis_gateway::channels::card::CardConfig;
 use pyxis_gateway::channels::matrix::MatrixConfig;
-use pyxis_gateway::channels::{Endpoints, deliver_due};
-use pyxis_gateway::{ChatSettings, Config};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
 use pyxis_testkit::matrix::StandIn;
 use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
+use super::links::{deliver, quiet};
 use crate::races::proxy::Proxy;
-
-/// A proxy in which nothing happens automatically.
-async fn quiet(database: TestDatabase, chats: ChatSettings, policy: &Value) -> Proxy {
-    let config = Config { base_url: "https://px.example.com".to_owned(), chats, ..Config::default() };
-    let proxy = Proxy::with_config(database, config).await;
-    proxy.policy(&policy.to_string()).await;
-    proxy
-}
-
-async fn deliver(proxy: &Proxy) {
-    deliver_due(&proxy.state).await.unwrap();
-}
 
 /// The second owner approves a smaller body.
 pub(super) async fn edit_body(proxy: &Proxy, txn: TxnId) {
@@ -45,7 +34,7 @@ engines! {
         let token = SecretString::new("t".to_owned());
         let chats = ChatSettings::default().with_platform(MatrixConfig { homeserver: homeserver.base(), token });
         let policy = json!({"channel": "chat_secondary", "matrix_room": "!ops:px.test", "min_approvals": 2});
-        let proxy = quiet(database, chats, &policy).await;
+        let proxy = quiet(database, chats, &policy.to_string()).await;
         let txn = proxy.pause(1).await;
         deliver(&proxy).await;
         let [posted] = homeserver.messages().try_into().unwrap();
@@ -69,7 +58,7 @@ engines! {
             secrets: BTreeMap::from([("pager".to_owned(), secret)]),
         });
         let policy = json!({"channel": "card", "card_endpoint": "pager", "min_approvals": 2});
-        let proxy = quiet(database, chats, &policy).await;
+        let proxy = quiet(database, chats, &policy.to_string()).await;
         let txn = proxy.pause(1).await;
         deliver(&proxy).await;
         edit_body(&proxy, txn).await;

@@ -7,15 +7,15 @@ use http::StatusCode;
 use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
-use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant::DecisionSurface;
-use pyxis_core::id::{NodeId, TxnId, UserId};
+use pyxis_core::id::{TxnId, UserId};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::admin::push::{self, Subscription};
 use pyxis_gateway::admin::{people, policies};
 use pyxis_gateway::approvals::decide::{Decision, decide};
-use pyxis_gateway::{Error, Parts, State, workers};
-use pyxis_store::audit::{self, Appender, AuditFilter};
+use pyxis_gateway::{Error, State, workers};
+use pyxis_store::audit::{self, AuditFilter};
 use pyxis_store::chat_identities::{self, ChatIdentityRow};
 use pyxis_store::chat_messages;
 use pyxis_store::quiet_hours::{self, QuietHoursRow};
@@ -83,17 +83,7 @@ async fn recorded(proxy: &Proxy) -> Vec<Value> {
 
 /// Another node on the same database.
 pub(super) fn second_node(proxy: &Proxy) -> State {
-    State::new(Parts {
-        store: proxy.store.clone(),
-        keyring: proxy.keyring.clone(),
-        audit: Appender::start(proxy.store.clone(), proxy.audit_keys.clone()),
-        audit_keys: proxy.audit_keys.clone(),
-        net: proxy.state.net.clone(),
-        clock: proxy.clock.clone(),
-        entropy: proxy.entropy.clone(),
-        node: NodeId::new(proxy.clock.now(), &*proxy.entropy),
-        config: proxy.state.config.clone(),
-    })
+    proxy.another_node(proxy.state.config.clone()).0
 }
 
 /// Sets the hours around now as quiet, from an hour ago for an hour and a half. Returns their end.

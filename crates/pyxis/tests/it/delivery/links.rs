@@ -23,14 +23,14 @@ mod ntfy;
 mod teams;
 
 /// A proxy with these platforms, in which nothing happens but what the test does.
-async fn quiet(database: TestDatabase, chats: ChatSettings, policy: &str) -> Proxy {
+pub(super) async fn quiet(database: TestDatabase, chats: ChatSettings, policy: &str) -> Proxy {
     let config = Config { base_url: "https://px.example.com".to_owned(), chats, ..Config::default() };
     let proxy = Proxy::with_config(database, config).await;
     proxy.policy(policy).await;
     proxy
 }
 
-async fn deliver(proxy: &Proxy) {
+pub(super) async fn deliver(proxy: &Proxy) {
     deliver_due(&proxy.state).await.unwrap();
 }
 

@@ -24,13 +24,14 @@ use pyxis_gateway::channels::slack::SlackConfig;
 use pyxis_gateway::channels::teams::TeamsConfig;
 use pyxis_gateway::channels::telegram::TelegramConfig;
 use pyxis_gateway::tasks::decide::{self, Approval};
-use pyxis_gateway::{ChatSettings, Config, workers};
+use pyxis_gateway::{ChatSettings, workers};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::message_subject::MessageState;
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
+use super::links::{deliver, quiet};
 use super::tasks::owner;
 use crate::races::proxy::Proxy;
 
@@ -38,18 +39,6 @@ mod platforms;
 mod recipients;
 
 const BY: DecisionSurface = DecisionSurface::Dashboard;
-
-/// A proxy with these platforms, in which nothing happens but what the test does.
-async fn quiet(database: TestDatabase, chats: ChatSettings, policy: &str) -> Proxy {
-    let config = Config { base_url: "https://px.example.com".to_owned(), chats, ..Config::default() };
-    let proxy = Proxy::with_config(database, config).await;
-    proxy.policy(policy).await;
-    proxy
-}
-
-async fn deliver(proxy: &Proxy) {
-    deliver_due(&proxy.state).await.unwrap();
-}
 
 fn page(task: TaskId) -> String {
     format!("https://px.example.com/app/tasks/{task}")

@@ -20,10 +20,6 @@ async fn ask(proxy: &Proxy, rounds: std::ops::Range<usize>) -> Vec<Asked> {
     all
 }
 
-async fn row(proxy: &Proxy, asked: Asked) -> ChatMessageRow {
-    chat_messages::list(&proxy.state.store, proxy.workspace, asked.txn).await.unwrap().remove(0)
-}
-
 /// A peer shows the first requests one by one, and the others as their number, with a link and nothing to decide with.
 async fn becomes_one_message(proxy: &Proxy, peer: &dyn Peer, first: usize) {
     let platform = peer.platform();

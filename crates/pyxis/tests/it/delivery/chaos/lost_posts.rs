@@ -8,10 +8,6 @@ const DELIVERIES: usize = 200;
 /// As if the node had been killed between the platform's answer and its record.
 const FORGET: &str = "UPDATE chat_messages SET message_ref = NULL, shown = NULL, next_at = 9999999999999 WHERE message_ref IS NOT NULL";
 
-async fn row(proxy: &Proxy, asked: Asked) -> ChatMessageRow {
-    chat_messages::list(&proxy.state.store, proxy.workspace, asked.txn).await.unwrap().remove(0)
-}
-
 async fn lost_posts(database: TestDatabase) {
     let peers = peers::start(&Arc::new(Mutex::new(Dice::new()))).await;
     let base_url = "https://px.example.com".to_owned();

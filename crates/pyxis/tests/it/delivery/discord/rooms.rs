@@ -3,7 +3,7 @@
 use pyxis_gateway::Actor;
 use pyxis_gateway::channels::examination;
 use pyxis_store::workspaces;
-use pyxis_testkit::discord::{CATEGORY, CLOSED_PERSON, DELETED_CHANNEL, HIDDEN_CHANNEL};
+use pyxis_testkit::discord::{CATEGORY, CLOSED_PERSON, DELETED_CHANNEL, HIDDEN_CHANNEL, SECOND_CHANNEL};
 
 use super::*;
 
@@ -31,12 +31,15 @@ engines! {
         assert_eq!(scene.asked(2).await.1.channel, CHANNEL);
     }
 
-    async fn a_credentials_own_channel_comes_before_direct_messages(scene: &mut Scene) {
+    async fn a_credentials_own_channel_comes_before_that_of_the_workspace_and_before_direct_messages(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.proxy.policy(r#"{"channel": "discord"}"#).await;
         assert_ne!(scene.asked(1).await.1.channel, CHANNEL);
+        let (state, actor) = (&scene.proxy.state, scene.proxy.actor());
+        channels::set_default_chat(state, &actor, ChatPlatform::DISCORD, SECOND_CHANNEL).await.unwrap();
+        assert_eq!(scene.asked(2).await.1.channel, SECOND_CHANNEL);
         scene.proxy.policy(&format!(r#"{{"channel": "discord", "discord_channel": "{CHANNEL}"}}"#)).await;
-        assert_eq!(scene.asked(2).await.1.channel, CHANNEL);
+        assert_eq!(scene.asked(3).await.1.channel, CHANNEL);
     }
 
     async fn a_person_who_accepts_no_direct_messages_is_reported(scene: &mut Scene) {

@@ -2,9 +2,10 @@
 
 use pyxis_testkit::postgres::Database;
 use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::Effect::{Dated, Rises};
+use super::Effect::{By, Dated, Rises};
 use super::{causes, is_recent, measured};
 use crate::support::metrics::{page, value};
 use crate::support::{App, Setup, Site, until};
@@ -151,6 +152,12 @@ async fn a_schedule_of_backups_shows_its_interval() {
     let made = "pyxis_backup_last_success_timestamp_seconds";
     until("a backup", async || value(&page(&app).await, made).filter(|time| is_recent(*time))).await;
     // A backup by hand does not hide one that the schedule owes.
-    app.sql("UPDATE meta SET value = '4102444800000' WHERE key = 'last_backup_at'");
+    let token = json!({ "name": "soon", "scopes": ["px:approve"], "expires_in_days": 1 });
+    let change = async || {
+        app.sql("UPDATE meta SET value = '4102444800000' WHERE key = 'last_backup_at'");
+        drop(app.owner().client.post("/admin/tokens", &token).send().await.expect(201));
+    };
+    // The page reads the database again once it shows the token.
+    causes(&app, change, &[("pyxis_access_tokens_expiring", By(1.0))]).await;
     assert!(value(&page(&app).await, made).is_some_and(is_recent));
 }
