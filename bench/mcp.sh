@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Requests a second of the MCP tool `call` (auto-approved, audit on) compared with POST /forward of the same request, in
-# interleaved rounds of one run. Loopback only. Goal: at least 70 % of /forward.
+# Requests a second of the MCP tool `call` (auto-approved, audit on) compared with POST /forward of the same request,
+# in interleaved rounds of one run. Loopback only. Goal: at least 70 % of /forward.
 #
 #   bench/mcp.sh
 #

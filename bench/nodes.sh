@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Requests a second and CPU of 1, 2 and 3 nodes on one PostgreSQL that commits to the disk: POST /forward
-# (auto-approved, audit on), the latest score, and one verification check; compared with a bare proxy that stores one row a
-# request in the same PostgreSQL, in groups, before it sends the request. Loopback only.
+# (auto-approved, audit on), the latest score, and one verification check; compared with a bare proxy that stores one
+# row a request in the same PostgreSQL, in groups, before it sends the request. Loopback only.
 #
 #   PX_POSTGRES_DURABLE=1 PX_POSTGRES_BUFFERS=1GB ci/postgres.sh bench/nodes.sh
 #

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Requests a second through the proxy of `pyxis run` (auto-approved, audit on) compared with POST /forward of the same
-# request, in interleaved rounds of one run. Then the delay of the first byte of a streamed answer: direct, through /forward and
-# through the proxy. Loopback only. The proxy gets plain http in absolute form, because wrk knows no CONNECT; TLS adds
+# request, in interleaved rounds of one run. Then the delay of the first byte of a streamed answer: direct, through
+# /forward and through the proxy. Loopback only. The proxy gets plain http in absolute form, because wrk knows no CONNECT; TLS adds
 # its encryption to each byte and a handshake to each connection. Goals: at least 70 % of /forward, and a first byte
 # within 1 ms.
 #

@@ -12,8 +12,8 @@
 #   PX_BENCH_SECONDS=5           seconds of each
 #   PX_BENCH_CONNECTIONS=64      keep-alive connections
 #
-# Then, in as many rounds, latency at half of that load, compared with a SELECT and answers from memory at the same rate (a
-# machine that is now and then taken away keeps those waiting, too); and, of Pyxis, how much more a request costs than
+# Then, in as many rounds, latency at half of that load, compared with a SELECT and answers from memory at the same rate
+# (a machine that is now and then taken away keeps those waiting, too); and, of Pyxis, how much more a request costs than
 # with 10,000 addresses, batches of 1,000 addresses, and the first score of addresses with 30 Stamps.
 #
 # Needs wrk, curl and python3 (Debian: apt-get install wrk curl python3), psql for PostgreSQL.

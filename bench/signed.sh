@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Requests a second of a signed score compared with the plain one, of the same addresses, on SQLite; then the seconds and
-# the memory of a Merkle list of all addresses. Loopback only.
+# Requests a second of a signed score compared with the plain one, of the same addresses, on SQLite; then the seconds
+# and the memory of a Merkle list of all addresses. Loopback only.
 #
 #   bench/signed.sh
 #

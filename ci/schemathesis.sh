@@ -2,7 +2,8 @@
 # ci/schemathesis.sh [SECONDS]: requests of every kind that /openapi.json of a running server describes for
 # applications, agents, managers and pages, and many that it does not. None may end in a 5xx, or in a status that the
 # description does not name. With PX_TEST_LONG=1, types and bodies are compared too. On SQLite, and on PostgreSQL where
-# PX_TEST_POSTGRES names a server; SECONDS for each. Schemathesis comes from PyPI into a folder that is removed afterwards. PX_TEST_PYXIS names the built program; without it, it is built.
+# PX_TEST_POSTGRES names a server; SECONDS for each. Schemathesis comes from PyPI into a folder that is removed
+# afterwards. PX_TEST_PYXIS names the built program; without it, it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
