@@ -61,12 +61,22 @@ printf -v missing_list '%s, ' "${missing[@]}"
 # ci/patroni.sh starts the servers of these, and runs them; they are counted as skipped here.
 names+=(patroni::)
 
-# section NAME: begins a part of the run; the closing lines say how long each took.
-part="" durations=()
-section() {
-    [[ -z $part ]] || durations+=("$part $SECONDS s")
-    part=$1 SECONDS=0
-    [[ -z $part ]] || echo "== $part"
+# part NAME LOG COMMAND...: runs a part; the closing lines say how long each took.
+part() {
+    local name=$1 log=$2 started=$EPOCHSECONDS
+    shift 2
+    "$@" >"$output/$log" 2>&1 || touch "$output/$log.failed"
+    echo "$name $((EPOCHSECONDS - started)) s" >>"$output/durations"
+}
+# show LOG PATTERN: the lines of a part that say what it did; all of them if it failed.
+failed=0
+show() {
+    if [[ -e $output/$1.failed ]]; then
+        cat "$output/$1"
+        failed=1
+    else
+        grep -E "$2" "$output/$1" || true
+    fi
 }
 
 # tests: every Rust test but those that are left out.
@@ -82,86 +92,92 @@ tests() {
     fi
 }
 
-# The runners' own closing lines, once more where they are seen; those of the Rust tests come last.
+# pooled_tests: what the product promises above all, nodes that act as one, and the store's transactions and
+# notifications, with a pooler between them and the database.
+pooled_tests() {
+    local selected=(-E '(test(durability) or test(gateway::nodes) or test(/^transactions::/)) and test(postgres)')
+    local runner=(cargo nextest run)
+    if ! cargo nextest --version >/dev/null 2>&1; then
+        selected=(-- durability gateway::nodes transactions::)
+        runner=(cargo test)
+    fi
+    ci/pgbouncer.sh "${runner[@]}" --workspace --locked "${selected[@]}"
+}
+
+# without_a_browser: parts that share no folder with the browser tests, in turn.
+without_a_browser() {
+    part "requests of every kind" requests ci/schemathesis.sh 45
+    part "MCP for Python" mcp ci/mcp-python.sh
+    part "MCP suite" conformance ci/conformance.sh
+    part "Snapshot's client" snapshot ci/snapshot.sh
+    part "clients of chat platforms" chats ci/chat-clients.sh slack discord
+    part packages packaging ci/packaging.sh
+}
+
+# client_libraries: at once, since two wait for downloads and servers while the third compiles.
+client_libraries() {
+    local name
+    for name in typescript python rust; do part "client of $name" "sdk-$name" "ci/sdk-$name.sh" & done
+    wait
+}
+
+# closing: the runners' own closing lines, once more where they are seen; those of the Rust tests come last.
 closing() {
     echo "== result"
     if ((${#missing[@]})); then
         echo "left out, and counted as skipped below: the tests that need ${missing_list%, }"
     fi
     grep -hE '^[a-zA-Z0-9 -]+: (skipped|left out)' "$output"/* || true
-    printf '%s, ' "${durations[@]}" | sed 's/, $/\n/'
+    paste -sd, "$output/durations" | sed 's/,/, /g'
     tail -n 15 "$output/e2e"
     grep -E '^test result|^error: test failed' "$output/tests" || true
     awk '/Summary/ { text = "" } /Summary/, 0 { text = text $0 "\n" } END { printf "%s", text }' "$output/tests"
 }
 
-section form
+echo "== form"
+started=$EPOCHSECONDS
 ci/lint.sh
+echo "form $((EPOCHSECONDS - started)) s" >"$output/durations"
 
-section tests
-failed=0
+echo "== tests"
+started=$EPOCHSECONDS
 tests 2>&1 | tee "$output/tests" || failed=1
+echo "tests $((EPOCHSECONDS - started)) s" >>"$output/durations"
 
-section failover
-ci/patroni.sh >"$output/failover" 2>&1 || { cat "$output/failover"; failed=1; }
-grep -E '^ *patroni: |^failover: | leads, after ' "$output/failover" || true
+echo "== failover"
+part failover failover ci/patroni.sh
+show failover '^ *patroni: |^failover: | leads, after '
 
-section "through PgBouncer"
 if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
-    # What the product promises above all, nodes that act as one, and the store's transactions and notifications, with
-    # a pooler between them and the database.
-    selected=(-E '(test(durability) or test(gateway::nodes) or test(/^transactions::/)) and test(postgres)')
-    cargo nextest --version >/dev/null 2>&1 || selected=(-- durability gateway::nodes transactions::)
-    runner=(cargo nextest run)
-    cargo nextest --version >/dev/null 2>&1 || runner=(cargo test)
-    ci/pgbouncer.sh "${runner[@]}" --workspace --locked "${selected[@]}" >"$output/pooler" 2>&1 ||
-        { cat "$output/pooler"; failed=1; }
-    grep -E 'Summary|^test result' "$output/pooler" || true
+    echo "== through PgBouncer"
+    part "through PgBouncer" pooler pooled_tests
+    show pooler 'Summary|^test result'
 fi
 
-section "browser tests"
 # The Rust tests have just built it; built alone, it would be compiled once more.
 PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
 export PX_TEST_PYXIS
+
+echo "== browser tests, and meanwhile what needs no browser"
+without_a_browser &
+started=$EPOCHSECONDS
 ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
+echo "browser tests $((EPOCHSECONDS - started)) s" >>"$output/durations"
+wait
+show requests '^== |generated|^schemathesis'
+show mcp '^python client:'
+show conformance '^conformance:'
+show snapshot '^(ℹ (pass|fail)|snapshot:)'
+show chats '^(ℹ (pass|fail)|chat clients:)'
+show packaging '^packaging:'
 
-section contracts
-ci/solidity.sh >"$output/solidity" 2>&1 || { cat "$output/solidity"; failed=1; }
-grep -E '^(# (pass|fail)|ℹ (pass|fail)|Suite result|solidity:)' "$output/solidity" || true
+echo "== contracts"
+part contracts solidity ci/solidity.sh
+show solidity '^(# (pass|fail)|ℹ (pass|fail)|Suite result|solidity:)'
 
-section "requests of every kind"
-ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }
-grep -E '^== |generated|^schemathesis' "$output/requests" || true
+echo "== client libraries"
+client_libraries
+for name in typescript python rust; do show "sdk-$name" '^(pass|typescript:|sdk [a-z]+:)'; done
 
-section MCP
-ci/mcp-python.sh >"$output/mcp" 2>&1 || { cat "$output/mcp"; failed=1; }
-ci/conformance.sh >"$output/conformance" 2>&1 || { cat "$output/conformance"; failed=1; }
-grep -hE '^(python client|conformance):' "$output/mcp" "$output/conformance" || true
-
-section "Snapshot's client"
-ci/snapshot.sh >"$output/snapshot" 2>&1 || { cat "$output/snapshot"; failed=1; }
-grep -E '^(ℹ (pass|fail)|snapshot:)' "$output/snapshot" || true
-
-section "clients of chat platforms"
-ci/chat-clients.sh slack discord >"$output/chats" 2>&1 || { cat "$output/chats"; failed=1; }
-grep -E '^(ℹ (pass|fail)|chat clients:)' "$output/chats" || true
-
-section "client libraries"
-# At once: two wait for downloads and servers while the third compiles.
-declare -A library
-for name in typescript python rust; do
-    "ci/sdk-$name.sh" >"$output/sdk-$name" 2>&1 &
-    library[$name]=$!
-done
-for name in typescript python rust; do
-    wait "${library[$name]}" || { cat "$output/sdk-$name"; failed=1; }
-done
-grep -hE '^(pass|typescript:|sdk [a-z]+:)' "$output"/sdk-* || true
-
-section packages
-ci/packaging.sh >"$output/packaging" 2>&1 || { cat "$output/packaging"; failed=1; }
-grep -E '^packaging:' "$output/packaging" || true
-
-section ""
 closing
 exit "$failed"

@@ -185,7 +185,7 @@ impl Watcher {
         };
         let (store, among) = (&gateway.store, among.as_deref());
         let waiting = task_view::count_proposed(store, self.workspace, among, gateway.now()).await.ok()?;
-        let pending = view::pending(gateway, self.workspace, among).await.ok()?;
+        let pending = view::pending(&gateway.store, gateway.now(), self.workspace, among).await.ok()?;
         Some(LastSeen { pending, tasks: waiting, mark })
     }
 }

@@ -47,8 +47,15 @@ impl RecentDecisions {
         }
         let since = now.minus(SPAN);
         let counted = Arc::new(Counts {
-            decisions: admin::audit::decisions(gateway, workspace, since).await?,
-            refused: admin::audit::refused_credentials(gateway, workspace, since, MOST_CREDENTIALS).await?,
+            decisions: admin::audit::decisions(&gateway.store, &gateway.audit, workspace, since).await?,
+            refused: admin::audit::refused_credentials(
+                &gateway.store,
+                &gateway.audit,
+                workspace,
+                since,
+                MOST_CREDENTIALS,
+            )
+            .await?,
         });
         *slot = Some((now, Arc::clone(&counted)));
         Ok(counted)

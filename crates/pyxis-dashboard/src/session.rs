@@ -76,7 +76,7 @@ impl SignedIn {
 
     async fn pending(&self, gateway: &pyxis_gateway::State) -> Result<u64, Error> {
         let among = self.rights.approvable();
-        Ok(view::pending(gateway, self.person.workspace(), among.as_deref()).await?)
+        Ok(view::pending(&gateway.store, gateway.now(), self.person.workspace(), among.as_deref()).await?)
     }
 }
 

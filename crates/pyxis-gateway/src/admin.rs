@@ -12,6 +12,7 @@ pub mod credentials;
 pub mod deny_all;
 mod description;
 pub mod dotenv;
+pub mod explanation;
 pub mod grants;
 pub mod mcp_tools;
 pub mod passkeys;

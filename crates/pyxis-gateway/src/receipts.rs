@@ -11,6 +11,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::metric;
 use pyxis_signing::receipt::{self, DisclosedRecord, FactsError, RecordedFacts, is_shown};
+use pyxis_store::Store;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::{
     self, AuditRow, HeadMatch, ProvenRecord, TreeEnd, TreeError, TreeHead, TreeProgress,
@@ -45,7 +46,7 @@ pub(crate) async fn issue_for(state: &State, row: &ApprovalRow) -> Result<String
         | (ApprovalState::Denied | ApprovalState::Expired, _) => {}
         (ApprovalState::Approved, _) => return Err(Error::ReceiptNotReady(ReceiptWait::Sending)),
     }
-    let rows = records(state, row).await?;
+    let rows = records(&state.store, row).await?;
     let last = rows.last().map_or(0, |last| last.seq);
     // A record can be read a moment before it is on disk. A receipt must not name one that can be lost.
     state.audit.flush().await?;
@@ -73,8 +74,8 @@ fn facts(places: &[receipt::ProvenPlace]) -> Result<RecordedFacts> {
 }
 
 /// Records of the request itself, its decision and its outcome, oldest first.
-async fn records(state: &State, row: &ApprovalRow) -> Result<Vec<AuditRow>> {
-    let mut rows = audit::of_transaction(&state.store, row.workspace_id, row.txn_id, MAX_RECORDS).await?;
+async fn records(store: &Store, row: &ApprovalRow) -> Result<Vec<AuditRow>> {
+    let mut rows = audit::of_transaction(store, row.workspace_id, row.txn_id, MAX_RECORDS).await?;
     rows.retain(|row| row.record.event.as_known().is_some_and(is_told));
     let executed: Vec<i64> = rows
         .iter()
@@ -82,7 +83,7 @@ async fn records(state: &State, row: &ApprovalRow) -> Result<Vec<AuditRow>> {
         .map(|row| row.seq)
         .collect();
     for seq in executed {
-        rows.extend(audit::outcome_of(&state.store, seq).await?);
+        rows.extend(audit::outcome_of(store, seq).await?);
     }
     rows.sort_by_key(|row| row.seq);
     Ok(rows)

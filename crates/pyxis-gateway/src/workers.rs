@@ -217,7 +217,8 @@ async fn expire_on_time(state: State, mut stop: Stop) {
 /// Expires due requests and proposed tasks. Returns the time of the next expiry.
 pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
     // A failure of one does not hold up the other.
-    let (requests, tasks) = (expire::expire_due(state).await, expire_task::expire_due(state).await);
+    let (requests, tasks) =
+        (expire::expire_due(state).await, expire_task::expire_due(&state.store, &*state.clock).await);
     requests?;
     let next_task = tasks?;
     let next_request = approvals::next_expiry(&state.store).await?;

@@ -38,13 +38,21 @@ pub struct ChatMessageRow {
     pub recipient: Option<UserId>,
 }
 
-/// Columns of a [`ChatMessageRow`] about a request.
+/// Columns of a [`ChatMessageRow`] about a request, or about what other columns name.
 macro_rules! chat_message_columns {
     () => {
-        "id, workspace_id, 'request' AS subject, txn_id, platform, chat, wanted, shown, message_ref, attempts, \
-         next_at, error, created_at, recipient"
+        chat_message_columns!("'request' AS subject, txn_id")
+    };
+    ($subject:literal) => {
+        concat!(
+            "id, workspace_id, ",
+            $subject,
+            ", platform, chat, wanted, shown, message_ref, attempts, next_at, error, created_at, recipient"
+        )
     };
 }
+
+pub(crate) use chat_message_columns;
 
 impl FromRow for ChatMessageRow {
     const TABLE: &'static str = "chat_messages";

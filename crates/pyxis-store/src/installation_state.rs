@@ -76,63 +76,97 @@ pub async fn read(
     now: UnixMillis,
     expiring_before: UnixMillis,
 ) -> Result<InstallationState, StoreError> {
-    let backlog = async |query: SqlQuery| {
-        let found: Vec<(i64, Option<UnixMillis>)> = store.all(query).await?;
-        Ok::<Backlog, StoreError>(found.into_iter().next().map(Backlog::from).unwrap_or_default())
-    };
-    let time = async |text: &'static str| {
-        let found: Vec<(Option<UnixMillis>,)> = store.all(sql(text)).await?;
-        Ok::<Option<UnixMillis>, StoreError>(found.into_iter().next().and_then(|(time,)| time))
-    };
-    let approvals =
-        backlog(sql("SELECT count(*), min(created_at) FROM approvals WHERE state = 'pending'")).await?;
-    let webhooks =
-        backlog(sql("SELECT count(*), min(created_at) FROM deliveries WHERE status = 'pending'")).await?;
-    // Messages that quiet hours hold back are not late.
-    let push = sql("SELECT count(*), min(a.created_at) FROM push_messages p \
+    Ok(InstallationState {
+        approvals: backlog(
+            store,
+            sql("SELECT count(*), min(created_at) FROM approvals WHERE state = 'pending'"),
+        )
+        .await?,
+        webhooks: backlog(
+            store,
+            sql("SELECT count(*), min(created_at) FROM deliveries WHERE status = 'pending'"),
+        )
+        .await?,
+        push: waiting_push(store, now).await?,
+        chats: waiting_chats(store, now).await?,
+        audit_seq: number(store, sql("SELECT seq FROM audit_head WHERE id = 1")).await?,
+        audit_signed_at: time(
+            store,
+            sql("SELECT signed_at FROM audit_checkpoints ORDER BY seq DESC LIMIT 1"),
+        )
+        .await?,
+        expiring_tokens: expiring_tokens(store, now, expiring_before).await?,
+        disconnected_accounts: number(
+            store,
+            sql("SELECT count(*) FROM oauth_tokens WHERE problem IS NOT NULL"),
+        )
+        .await?,
+        data_key_at: time(store, sql("SELECT max(created_at) FROM data_keys")).await?,
+        attestation_key_at: time(
+            store,
+            sql("SELECT min(created_at) FROM attestation_keys WHERE retired_at IS NULL"),
+        )
+        .await?,
+        score_key_at: score_key_at(store, now).await?,
+        stamp_key_at: stamp_key_at(store).await?,
+        receipt_key_at: time(store, sql("SELECT max(created_at) FROM receipt_keys")).await?,
+        backup_at: home::last_backup(store).await?,
+    })
+}
+
+async fn backlog(store: &Store, query: SqlQuery) -> Result<Backlog, StoreError> {
+    let found: Vec<(i64, Option<UnixMillis>)> = store.all(query).await?;
+    Ok(found.into_iter().next().map(Backlog::from).unwrap_or_default())
+}
+
+async fn time(store: &Store, query: SqlQuery) -> Result<Option<UnixMillis>, StoreError> {
+    let found: Vec<(Option<UnixMillis>,)> = store.all(query).await?;
+    Ok(found.into_iter().next().and_then(|(time,)| time))
+}
+
+async fn number(store: &Store, query: SqlQuery) -> Result<i64, StoreError> {
+    let found: Vec<(i64,)> = store.all(query).await?;
+    Ok(found.first().map_or(0, |(number,)| *number))
+}
+
+/// Browser notifications that are due or were tried. Messages that quiet hours hold back are not late.
+async fn waiting_push(store: &Store, now: UnixMillis) -> Result<Backlog, StoreError> {
+    let query = sql("SELECT count(*), min(a.created_at) FROM push_messages p \
          JOIN approvals a ON a.txn_id = p.txn_id WHERE p.attempts > 0 OR p.next_at <= $1");
-    let push = backlog(push.bind(now)).await?;
-    let chats = sql("SELECT platform, count(*), min(created_at) FROM (\
+    backlog(store, query.bind(now)).await
+}
+
+/// Chat messages to be posted or edited, for each platform that has some.
+async fn waiting_chats(store: &Store, now: UnixMillis) -> Result<Vec<(ChatPlatform, Backlog)>, StoreError> {
+    let query = sql("SELECT platform, count(*), min(created_at) FROM (\
          SELECT platform, created_at FROM chat_messages WHERE next_at IS NOT NULL AND created_at <= $1 UNION ALL \
          SELECT platform, created_at FROM task_messages WHERE next_at IS NOT NULL AND created_at <= $1) \
          AS messages GROUP BY platform");
-    let chats: Vec<(String, i64, Option<UnixMillis>)> = store.all(chats.bind(now)).await?;
+    let found: Vec<(String, i64, Option<UnixMillis>)> = store.all(query.bind(now)).await?;
     let chat = |(name, count, oldest): (String, i64, Option<UnixMillis>)| {
         let platform = ChatPlatform::ALL.iter().copied().find(|platform| platform.as_str() == name)?;
         Some((platform, Backlog { count, oldest }))
     };
-    let head: Vec<(i64,)> = store.all(sql("SELECT seq FROM audit_head WHERE id = 1")).await?;
-    let signed = "SELECT signed_at FROM audit_checkpoints ORDER BY seq DESC LIMIT 1";
-    let expiring = sql("SELECT count(*) FROM access_tokens WHERE expires_at > $1 AND expires_at <= $2");
-    let expiring: Vec<(i64,)> = store.all(expiring.bind(now).bind(expiring_before)).await?;
-    let disconnected: Vec<(i64,)> =
-        store.all(sql("SELECT count(*) FROM oauth_tokens WHERE problem IS NOT NULL")).await?;
-    // A score key is published before it signs.
-    let score_keys = sql("SELECT min(newest) FROM (SELECT max(created_at) AS newest FROM score_keys \
+    Ok(found.into_iter().filter_map(chat).collect())
+}
+
+async fn expiring_tokens(store: &Store, now: UnixMillis, before: UnixMillis) -> Result<i64, StoreError> {
+    let query = sql("SELECT count(*) FROM access_tokens WHERE expires_at > $1 AND expires_at <= $2");
+    number(store, query.bind(now).bind(before)).await
+}
+
+/// Creation of the oldest key that signs scores. A score key is published before it signs.
+async fn score_key_at(store: &Store, now: UnixMillis) -> Result<Option<UnixMillis>, StoreError> {
+    let query = sql("SELECT min(newest) FROM (SELECT max(created_at) AS newest FROM score_keys \
          WHERE signs_from <= $1 GROUP BY scheme) AS signing");
-    let score_keys: Vec<(Option<UnixMillis>,)> = store.all(score_keys.bind(now)).await?;
-    let first = |rows: Vec<(i64,)>| rows.first().map_or(0, |(count,)| *count);
-    Ok(InstallationState {
-        approvals,
-        webhooks,
-        chats: chats.into_iter().filter_map(chat).collect(),
-        push,
-        audit_seq: first(head),
-        audit_signed_at: time(signed).await?,
-        expiring_tokens: first(expiring),
-        disconnected_accounts: first(disconnected),
-        data_key_at: time("SELECT max(created_at) FROM data_keys").await?,
-        attestation_key_at: time("SELECT min(created_at) FROM attestation_keys WHERE retired_at IS NULL")
-            .await?,
-        score_key_at: score_keys.into_iter().next().and_then(|(time,)| time),
-        stamp_key_at: time(
-            "SELECT min(newest) FROM (SELECT max(created_at) AS newest FROM stamp_keys \
-             GROUP BY workspace_id) AS signing",
-        )
-        .await?,
-        receipt_key_at: time("SELECT max(created_at) FROM receipt_keys").await?,
-        backup_at: home::last_backup(store).await?,
-    })
+    time(store, query.bind(now)).await
+}
+
+/// Creation of the oldest key that signs own Stamps.
+async fn stamp_key_at(store: &Store) -> Result<Option<UnixMillis>, StoreError> {
+    let query = sql("SELECT min(newest) FROM (SELECT max(created_at) AS newest FROM stamp_keys \
+         GROUP BY workspace_id) AS signing");
+    time(store, query).await
 }
 
 /// Credentials of all workspaces that present a client certificate.

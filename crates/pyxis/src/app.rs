@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
 use pyxis_core::entropy::{Entropy, OsEntropy};
 use pyxis_core::id::NodeId;
+use pyxis_core::secret::SecretBytes;
 use pyxis_gateway as gateway;
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring as scoring;
@@ -62,36 +63,49 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         clock,
         entropy,
         node,
-        config: gateway::Config {
-            base_url,
-            approval_timeout: config.approval_timeout,
-            forward_timeout: config.forward_timeout,
-            mcp_wait: config.mcp_wait,
-            entrance_wait: config.entrance_wait,
-            idle_timeout: config.stream_idle,
-            websocket_idle: config.websocket_idle,
-            websocket_time: config.websocket_time,
-            websockets_max: config.websockets_max,
-            agent_websockets_max: config.agent_websockets_max,
-            pending_body_max: config.pending_body_max,
-            held_bodies_max: config.held_bodies_max,
-            response_max: config.response_max,
-            response_time: config.response_time,
-            room: config.room,
-            sole_node: store.engine() == Engine::Sqlite,
-            anchor: Some(signed_head::path(&config)),
-            chats: config.chats.platforms.clone(),
-            push_contact: config.chats.push_contact.clone(),
-            trusted_proxies: config.trusted_proxies.clone(),
-            mcp_origins: config.mcp_origins.clone(),
-            ..gateway::Config::default()
-        },
+        config: gateway_config(&config, store.engine(), base_url),
     });
     let votes = Arc::new(VoteScoreSource::new(config.vote_scorers.clone()));
-    let scores: Arc<VoteScoreSource> = Arc::clone(&votes);
-    let verify = verify::State::new(verify::Parts {
-        store: store.clone(),
-        audit_keys: audit_keys.clone(),
+    let verify = verify_state(&config, &gateway, Arc::clone(&votes));
+    let signer = SignerConfig { issuer, lifetime: config.score_signature };
+    let scoring = scoring_state(&config, &gateway, &verify, signer, token_key);
+    votes.bind(scoring.clone());
+    Ok(App { config, store, audit_keys, gateway, scoring, verify })
+}
+
+/// The settings of the proxy.
+fn gateway_config(config: &Config, engine: Engine, base_url: String) -> gateway::Config {
+    gateway::Config {
+        base_url,
+        approval_timeout: config.approval_timeout,
+        forward_timeout: config.forward_timeout,
+        mcp_wait: config.mcp_wait,
+        entrance_wait: config.entrance_wait,
+        idle_timeout: config.stream_idle,
+        websocket_idle: config.websocket_idle,
+        websocket_time: config.websocket_time,
+        websockets_max: config.websockets_max,
+        agent_websockets_max: config.agent_websockets_max,
+        pending_body_max: config.pending_body_max,
+        held_bodies_max: config.held_bodies_max,
+        response_max: config.response_max,
+        response_time: config.response_time,
+        room: config.room,
+        sole_node: engine == Engine::Sqlite,
+        anchor: Some(signed_head::path(config)),
+        chats: config.chats.platforms.clone(),
+        push_contact: config.chats.push_contact.clone(),
+        trusted_proxies: config.trusted_proxies.clone(),
+        mcp_origins: config.mcp_origins.clone(),
+        ..gateway::Config::default()
+    }
+}
+
+/// Verification, on the parts of the proxy.
+fn verify_state(config: &Config, gateway: &gateway::State, scores: Arc<VoteScoreSource>) -> verify::State {
+    verify::State::new(verify::Parts {
+        store: gateway.store.clone(),
+        audit_keys: gateway.audit_keys.clone(),
         managers: Arc::new(gateway.clone()),
         keyring: gateway.keyring.clone(),
         net: gateway.net_private.clone(),
@@ -99,29 +113,37 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         clock: Arc::clone(&gateway.clock),
         entropy: Arc::clone(&gateway.entropy),
         config: config.verify(),
-    });
-    let scoring = scoring::State::new(scoring::Parts {
-        store: store.clone(),
+    })
+}
+
+/// Scoring, on the parts of the proxy, with the networks of verification.
+fn scoring_state(
+    config: &Config,
+    gateway: &gateway::State,
+    verify: &verify::State,
+    signer: SignerConfig,
+    token_key: SecretBytes,
+) -> scoring::State {
+    scoring::State::new(scoring::Parts {
+        store: gateway.store.clone(),
         outbox: Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
-        audit_keys: audit_keys.clone(),
+        audit_keys: gateway.audit_keys.clone(),
         keyring: gateway.keyring.clone(),
-        signer: SignerConfig { issuer, lifetime: config.score_signature },
+        signer,
         managers: Arc::new(gateway.clone()),
         clock: Arc::clone(&gateway.clock),
         entropy: Arc::clone(&gateway.entropy),
         token_key,
-        activity: indexer(&config, &gateway.net, &store),
+        activity: indexer(config, &gateway.net, &gateway.store),
         contract_wallets: Some(Arc::new(NetworkWallets(verify.clone()))),
-        networks: networks(&verify),
+        networks: networks(verify),
         config: scoring::Config {
             earlier_paths: config.earlier_paths,
             jobs: config.score_jobs.clone(),
             vote_scorers: config.vote_scorers.clone(),
             ..scoring::Config::default()
         },
-    });
-    votes.bind(scoring.clone());
-    Ok(App { config, store, audit_keys, gateway, scoring, verify })
+    })
 }
 
 /// The networks whose nodes conditions of own Stamps are read from: those of the verification checks.

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -120,49 +121,12 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
     present.recovered();
     log_start(&app, bound.address);
-    if let Some(Metrics { listener, handle }) = bound.metrics {
-        let scrape = Scrape::new(app.gateway.clone(), handle, &app.config);
-        scrape.start_upkeep();
-        let router = scrape.router();
-        let stopped = wait_until_stopped(stopped.clone());
-        workers.spawn(async move {
-            serve::serve(listener, router, stopped).await;
-        });
+    if let Some(metrics) = bound.metrics {
+        serve_metrics(&app, metrics, &mut workers, &stopped);
     }
-    if let Some(destination) = app.config.audit_push.clone() {
-        gateway::workers::spawn_loop(
-            &mut workers,
-            "audit push",
-            &app.gateway,
-            &stopped,
-            move |state, stop| audit_push::run(state, destination.clone(), stop),
-        );
-    }
-    if app.config.surfaces.scoring {
-        let scoring = app.scoring.clone();
-        gateway::workers::spawn_loop(&mut workers, "stamp checks", &app.gateway, &stopped, move |_, stop| {
-            scoring::run_stamp_checks(scoring.clone(), stop)
-        });
-        let scoring = app.scoring.clone();
-        gateway::workers::spawn_loop(&mut workers, "score jobs", &app.gateway, &stopped, move |_, stop| {
-            scoring::jobs::run(scoring.clone(), stop)
-        });
-    }
-    if app.config.backups.is_some() {
-        workers.spawn(scheduled_backups::run(app.config.clone(), app.gateway.clone(), stopped.clone()));
-    }
-    let router = router_until(&app, stopped.clone());
-    let front = match &traces {
-        // The layer that starts a trace belongs to the router.
-        Some(_) => FastPath::routed(&app, router.layer(axum::middleware::from_fn(traces::request))),
-        None => FastPath::new(&app, router),
-    };
-    tokio::spawn(async move {
-        signals.received().await;
-        tracing::info!("stopping; waiting for open requests");
-        service_manager::notify(Notice::Stopping);
-        stop.send_replace(true);
-    });
+    start_background_work(&app, &mut workers, &stopped);
+    let front = front(&app, stopped.clone(), traces.is_some());
+    tokio::spawn(stop_at_signal(signals, stop));
     service_manager::notify(Notice::Ready);
     let body_total = app.config.request_body;
     let served = serve::serve_peers(
@@ -184,6 +148,63 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
         traces.finish().await;
     }
     settled
+}
+
+/// Serves the metrics on their own listener.
+fn serve_metrics(
+    app: &App,
+    Metrics { listener, handle }: Metrics,
+    workers: &mut JoinSet<()>,
+    stopped: &watch::Receiver<bool>,
+) {
+    let scrape = Scrape::new(app.gateway.clone(), handle, &app.config);
+    scrape.start_upkeep();
+    let router = scrape.router();
+    let stopped = wait_until_stopped(stopped.clone());
+    workers.spawn(async move {
+        serve::serve(listener, router, stopped).await;
+    });
+}
+
+/// Starts the work besides that of the proxy: audit push, scoring, and scheduled backups.
+fn start_background_work(app: &App, workers: &mut JoinSet<()>, stopped: &watch::Receiver<bool>) {
+    if let Some(destination) = app.config.audit_push.clone() {
+        gateway::workers::spawn_loop(workers, "audit push", &app.gateway, stopped, move |state, stop| {
+            audit_push::run(state, destination.clone(), stop)
+        });
+    }
+    if app.config.surfaces.scoring {
+        let scoring = app.scoring.clone();
+        gateway::workers::spawn_loop(workers, "stamp checks", &app.gateway, stopped, move |_, stop| {
+            scoring::run_stamp_checks(scoring.clone(), stop)
+        });
+        let scoring = app.scoring.clone();
+        gateway::workers::spawn_loop(workers, "score jobs", &app.gateway, stopped, move |_, stop| {
+            scoring::jobs::run(scoring.clone(), stop)
+        });
+    }
+    if app.config.backups.is_some() {
+        workers.spawn(scheduled_backups::run(app.config.clone(), app.gateway.clone(), stopped.clone()));
+    }
+}
+
+/// The routes, behind the fast path unless requests are traced.
+fn front(app: &App, stopped: watch::Receiver<bool>, is_traced: bool) -> Arc<FastPath> {
+    let router = router_until(app, stopped);
+    if is_traced {
+        // The layer that starts a trace belongs to the router.
+        FastPath::routed(app, router.layer(axum::middleware::from_fn(traces::request)))
+    } else {
+        FastPath::new(app, router)
+    }
+}
+
+/// Tells everyone to stop once a signal arrives.
+async fn stop_at_signal(signals: StopSignals, stop: watch::Sender<bool>) {
+    signals.received().await;
+    tracing::info!("stopping; waiting for open requests");
+    service_manager::notify(Notice::Stopping);
+    stop.send_replace(true);
 }
 
 /// Ends the background work by `end`, and then stores what is left. A database that is away does not prolong it.

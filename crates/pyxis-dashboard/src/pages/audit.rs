@@ -124,7 +124,7 @@ pub(crate) async fn page(
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let wanted = Wanted { limit: PAGE + 1, ..asked.wanted() };
-    let mut entries = audit::search(&state.gateway, workspace, &wanted).await?;
+    let mut entries = audit::search(&state.gateway.store, &state.gateway.audit, workspace, &wanted).await?;
     let more = entries.len() > PAGE as usize;
     entries.truncate(PAGE as usize);
     let last = entries.last().map(|entry| entry.record.seq).filter(|_| more);
@@ -278,7 +278,8 @@ fn export(
     file::pieces(head, None, move |beyond_seq| {
         let (state, wanted) = (state.clone(), Wanted { beyond_seq, ..wanted.clone() });
         async move {
-            let entries = audit::search(&state.gateway, workspace, &wanted).await?;
+            let entries =
+                audit::search(&state.gateway.store, &state.gateway.audit, workspace, &wanted).await?;
             let mut text = String::new();
             for entry in &entries {
                 write(entry, &mut text);

@@ -225,7 +225,7 @@ async fn page(
         agents: users_of(&state.gateway.store, who, row).await?,
         form,
         connectable: Attached::from_row(row).is_connectable(),
-        disconnected: connect::is_needed(&state.gateway, row).await?,
+        disconnected: connect::is_needed(&state.gateway.store, &state.gateway.keyring, row).await?,
         wide_hosts: wide_hosts(row),
         granted_scope: connect::granted_scope(&state.gateway.store, row).await?,
         redirect_uri: connect::redirect_uri(&state.gateway.config),
@@ -266,7 +266,7 @@ async fn replaced(
         limit: 1,
         ..AuditFilter::default()
     };
-    let found = audit::search(gateway, who.person.workspace(), &filter).await?;
+    let found = audit::search(&gateway.store, &gateway.audit, who.person.workspace(), &filter).await?;
     Ok(found.first().map_or(row.updated_at, |entry| entry.record.record.at))
 }
 

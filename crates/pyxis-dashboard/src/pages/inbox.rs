@@ -63,7 +63,7 @@ pub(crate) async fn inbox(Page { state, who, query }: Page<SignedIn, InboxQuery>
     let first_request = if shell.manager { Some(hint(&state, workspace).await?) } else { None };
     let load = load(&state.gateway, &who).await?;
     let among = who.rights.approvable();
-    let filters = query.filters(&inbox::askers(&state.gateway, workspace, among.as_deref()).await?);
+    let filters = query.filters(&inbox::askers(&state.gateway.store, workspace, among.as_deref()).await?);
     let tasks = tasks::proposed(&state.gateway.store, &*state.gateway.clock, &who).await?;
     html(&InboxPage {
         shell,
@@ -104,12 +104,12 @@ async fn pages(
     }
     let all = Filter { beyond: None, ..filter.clone() };
     let start = query.start();
-    let total = inbox::count(&state.gateway, workspace, &all).await?;
+    let total = inbox::count(&state.gateway.store, workspace, &all).await?;
     let next = match last {
         None => None,
         Some(row) => {
             let after = Filter { beyond: Some((row.created_at, row.txn_id)), ..filter.clone() };
-            let rest = inbox::count(&state.gateway, workspace, &after).await?;
+            let rest = inbox::count(&state.gateway.store, workspace, &after).await?;
             Some((beyond_link(&start, &cursor(row)), rest.min(SHOWN.into())))
         }
     };
@@ -177,7 +177,7 @@ fn body(view: &ApprovalView, limit: usize) -> BodyView {
 
 /// This person's recent load: people who are asked too often stop reading.
 async fn load(gateway: &pyxis_gateway::State, who: &SignedIn) -> Result<Option<Load>, Error> {
-    let asked = approval_load::measure(gateway, &who.person.user, &who.rights).await?;
+    let asked = approval_load::measure(&gateway.store, gateway.now(), &who.person.user, &who.rights).await?;
     Ok((asked.day > 0).then_some(Load {
         hour: asked.hour,
         day: asked.day,

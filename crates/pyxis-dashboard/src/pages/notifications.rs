@@ -99,7 +99,7 @@ async fn show(
     let mut page = html(&NotificationsPage {
         shell: who.shell(state).await?,
         search,
-        push_key: push::public_key(&state.gateway),
+        push_key: push::public_key(&state.gateway.keyring),
         browsers: browsers.into_iter().map(|row| browser(row, now)).collect(),
         platforms: configured.map(line).collect(),
         connected_by: PLATFORMS.iter().map(variables).collect(),
@@ -216,7 +216,15 @@ pub(crate) async fn unlink(
 ) -> Result<Response, Error> {
     let platform = platform(fields.get("platform"))?.platform;
     let (user, actor) = (who.person.user.id, who.person.actor());
-    channels::unlink(&state.gateway, &actor, user, platform, fields.get("account")).await?;
+    channels::unlink(
+        &state.gateway.audited,
+        state.gateway.now(),
+        &actor,
+        user,
+        platform,
+        fields.get("account"),
+    )
+    .await?;
     Ok(Notice::AccountUnlinked.redirect(state.cookies, HERE))
 }
 

@@ -6,7 +6,8 @@ use pyxis_core::id::GrantId;
 use pyxis_core::policy::{Policy, Rule};
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::approver_count::ApproverCount;
-use pyxis_gateway::admin::policies::{self, Changed, ExplainedRequest, Explanation};
+use pyxis_gateway::admin::explanation::{self, ExplainedRequest, Explanation};
+use pyxis_gateway::admin::policies::{self, Changed};
 use pyxis_gateway::admin::{credentials, grants, staged, workspaces};
 use pyxis_store::Store;
 use pyxis_store::lists::{self, CredentialItem, GrantItem, SortKey, StagedItem};
@@ -260,7 +261,7 @@ pub(crate) async fn explain(
         body: Some(&*body).filter(|body| !body.is_empty()),
         content_type: Some(&content_type),
     };
-    let said = policies::explain(&state.gateway, workspace, &name, &request).await?;
+    let said = explanation::explain(&state.gateway, workspace, &name, &request).await?;
     let answer = Some(explained(said, &method));
     let shown = PolicyListItem {
         explain: Explain { method, url, body, content_type, answer },

@@ -29,7 +29,7 @@ pub(super) async fn load(
     }
     let approver = who.person.approver(surface(place));
     let assigned = who.rights.may_approve(view.row.credential_id);
-    let outcome = outcome::load(gateway, &approver, assigned, view).await?;
+    let outcome = outcome::load(&gateway.store, &gateway.keyring, &approver, assigned, view).await?;
     Ok(outcome.map(excerpt))
 }
 

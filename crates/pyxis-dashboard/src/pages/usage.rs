@@ -192,7 +192,8 @@ async fn of_agents(
         let used = Used::new(agent.name, Some(format!("/app/agents/{id}")), gone, number);
         all.insert(ActorId::Agent(id), used);
     }
-    for tally in audit::requests_over_time(gateway, workspace, from, to, width).await? {
+    for tally in audit::requests_over_time(&gateway.store, &gateway.audit, workspace, from, to, width).await?
+    {
         let removed = || Used::new(tally.name, None, Some("Removed"), number);
         let used = all.entry(tally.actor).or_insert_with(removed);
         let is_refused =

@@ -372,7 +372,9 @@ pub(crate) async fn delivery(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let (now, workspace) = (state.gateway.now(), who.person.workspace());
-    let found = webhooks::delivery(&state.gateway, workspace, delivery_id(&id)?).await?;
+    let found =
+        webhooks::delivery(&state.gateway.store, &state.gateway.keyring, workspace, delivery_id(&id)?)
+            .await?;
     let webhook = webhooks::get(&state.gateway.store, workspace, found.row.webhook_id).await?;
     let row = &found.row;
     let took = |millis| format!("{millis} ms");

@@ -5,7 +5,7 @@ use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::digest;
 use pyxis_core::id::TaskId;
 use pyxis_core::task::TaskState;
-use pyxis_gateway::admin::policies::{self, ExplainedRequest};
+use pyxis_gateway::admin::explanation::{self, ExplainedRequest};
 use pyxis_testkit::authenticator::Authenticator;
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
@@ -76,7 +76,7 @@ impl Scene {
             content_type: Some("application/json"),
         };
         let explained =
-            policies::explain(&self.server.gateway, self.team.id, "billing", &request).await.unwrap();
+            explanation::explain(&self.server.gateway, self.team.id, "billing", &request).await.unwrap();
         explained.rule.to_string()
     }
 }

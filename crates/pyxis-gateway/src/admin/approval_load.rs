@@ -5,14 +5,13 @@ use std::time::Duration;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::eligibility;
 use pyxis_core::id::CredentialId;
-use pyxis_store::approvals;
 use pyxis_store::users::UserRow;
 use pyxis_store::votes::{self, Verdict};
+use pyxis_store::{Store, approvals};
 
 use super::policies;
 use super::rights::Rights;
 use crate::error::Result;
-use crate::runtime::state::State;
 
 /// More requests per hour than anyone reads with care.
 pub const MANY_AN_HOUR: u64 = 20;
@@ -31,12 +30,12 @@ pub struct Prompts {
 }
 
 /// Current numbers of one person.
-pub async fn measure(state: &State, user: &UserRow, rights: &Rights) -> Result<Prompts> {
-    let (now, workspace) = (state.now(), user.workspace_id);
-    let asked = RequestKey::load(state, user, rights).await?;
+pub async fn measure(store: &Store, now: UnixMillis, user: &UserRow, rights: &Rights) -> Result<Prompts> {
+    let workspace = user.workspace_id;
+    let asked = RequestKey::load(store, user, rights).await?;
     let (an_hour_ago, a_day_ago) = (now.minus(Duration::from_hours(1)), now.minus(Duration::from_hours(24)));
-    let (hour, day) = (asked.since(state, an_hour_ago).await?, asked.since(state, a_day_ago).await?);
-    let said = votes::count_since(&state.store, workspace, user.id, a_day_ago).await?;
+    let (hour, day) = (asked.since(store, an_hour_ago).await?, asked.since(store, a_day_ago).await?);
+    let said = votes::count_since(store, workspace, user.id, a_day_ago).await?;
     let count = |wanted: Verdict| said.iter().find(|(verdict, _)| *verdict == wanted).map_or(0, |(_, n)| *n);
     Ok(Prompts {
         hour: positive(hour),
@@ -56,8 +55,8 @@ struct RequestKey<'a> {
 }
 
 impl<'a> RequestKey<'a> {
-    async fn load(state: &State, user: &'a UserRow, rights: &Rights) -> Result<Self> {
-        let all = policies::list(&state.store, user.workspace_id).await?;
+    async fn load(store: &Store, user: &'a UserRow, rights: &Rights) -> Result<Self> {
+        let all = policies::list(store, user.workspace_id).await?;
         let listed = |approvers: &[String]| eligibility::may_approve(user.role, true, approvers, &user.email);
         let barred = all.iter().filter(|(_, policy)| !listed(&policy.allowed_approvers));
         let barred: Vec<_> = barred.map(|(credential, _)| *credential).collect();
@@ -67,8 +66,8 @@ impl<'a> RequestKey<'a> {
         Ok(Self { user, among, barred })
     }
 
-    async fn since(&self, state: &State, at: UnixMillis) -> Result<i64> {
-        let (store, workspace) = (&state.store, self.user.workspace_id);
+    async fn since(&self, store: &Store, at: UnixMillis) -> Result<i64> {
+        let workspace = self.user.workspace_id;
         let count = approvals::count_since(store, workspace, self.among.as_deref(), at).await?;
         if self.among.is_some() {
             return Ok(count);

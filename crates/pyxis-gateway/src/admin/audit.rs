@@ -5,7 +5,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::id::WorkspaceId;
 use pyxis_http::openapi::{Id, Time};
-use pyxis_store::audit::{self, AuditEntry, AuditFilter, ChainVerdict, Tally};
+use pyxis_store::audit::{self, Appender, AuditEntry, AuditFilter, ChainVerdict, Tally};
 use pyxis_store::home::{self, Decisions, RefusedCredential};
 use pyxis_store::{Store, StoredName};
 use serde_json::{Value, json};
@@ -16,15 +16,20 @@ use crate::runtime::anchor;
 use crate::runtime::state::State;
 
 /// True if the log stores pending records and can be read.
-pub async fn answers(state: &State) -> bool {
-    let newest = audit::stream(&state.store, i64::MAX, None, 1);
-    state.audit.flush().await.is_ok() && newest.await.is_ok()
+pub async fn answers(store: &Store, audit: &Appender) -> bool {
+    let newest = audit::stream(store, i64::MAX, None, 1);
+    audit.flush().await.is_ok() && newest.await.is_ok()
 }
 
 /// Matching entries of a workspace, in the order of the filter, each with its outcome.
-pub async fn search(state: &State, workspace: WorkspaceId, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
-    state.audit.flush().await?;
-    Ok(audit::search(&state.store, workspace, filter).await?)
+pub async fn search(
+    store: &Store,
+    audit: &Appender,
+    workspace: WorkspaceId,
+    filter: &AuditFilter,
+) -> Result<Vec<AuditEntry>> {
+    audit.flush().await?;
+    Ok(audit::search(store, workspace, filter).await?)
 }
 
 /// Requests by decision in buckets of `bucket_ms`, for the chart.
@@ -39,32 +44,39 @@ pub async fn over_time(
 }
 
 /// Records since a time by event and decision, as the home page counts them.
-pub async fn decisions(state: &State, workspace: WorkspaceId, since: UnixMillis) -> Result<Vec<Decisions>> {
-    state.audit.flush().await?;
-    Ok(home::decisions(&state.store, workspace, since).await?)
+pub async fn decisions(
+    store: &Store,
+    audit: &Appender,
+    workspace: WorkspaceId,
+    since: UnixMillis,
+) -> Result<Vec<Decisions>> {
+    audit.flush().await?;
+    Ok(home::decisions(store, workspace, since).await?)
 }
 
 /// Credentials whose requests APIs refused since a time, most refused first.
 pub async fn refused_credentials(
-    state: &State,
+    store: &Store,
+    audit: &Appender,
     workspace: WorkspaceId,
     since: UnixMillis,
     limit: u32,
 ) -> Result<Vec<RefusedCredential>> {
-    state.audit.flush().await?;
-    Ok(home::refused_credentials(&state.store, workspace, since, limit).await?)
+    audit.flush().await?;
+    Ok(home::refused_credentials(store, workspace, since, limit).await?)
 }
 
 /// Requests by agent and decision in buckets of `bucket_ms` that start at `from`.
 pub async fn requests_over_time(
-    state: &State,
+    store: &Store,
+    audit: &Appender,
     workspace: WorkspaceId,
     from: UnixMillis,
     to: UnixMillis,
     bucket_ms: i64,
 ) -> Result<Vec<Tally>> {
-    state.audit.flush().await?;
-    Ok(audit::requests_over_time(&state.store, workspace, from, to, bucket_ms).await?)
+    audit.flush().await?;
+    Ok(audit::requests_over_time(store, workspace, from, to, bucket_ms).await?)
 }
 
 /// Recomputes the chain of the whole installation and compares it with the head kept outside the database.

@@ -10,6 +10,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::{Store, announcements};
@@ -72,14 +73,15 @@ pub async fn accounts(store: &Store, workspace: WorkspaceId, user: UserId) -> Re
 
 /// Unlinks an account from a person, so that it can no longer decide. Messages to it that wait are not sent.
 pub async fn unlink(
-    state: &State,
+    audited: &AuditedStore,
+    now: UnixMillis,
     actor: &Actor,
     user: UserId,
     platform: ChatPlatform,
     account: &str,
 ) -> Result<()> {
-    let (workspace, now) = (actor.workspace, state.now());
-    let mut change = state.audited.begin(actor).await?;
+    let workspace = actor.workspace;
+    let mut change = audited.begin(actor).await?;
     if !chat_identities::unlink(&mut change.tx, workspace, user, platform, account).await? {
         return Err(Error::not_found("account"));
     }
@@ -162,7 +164,7 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
         if is_silent {
             continue;
         }
-        let named = examination::configured_chats(state, platform).await?;
+        let named = examination::configured_chats(&state.store, &state.config, platform).await?;
         let chats = named.iter().cloned().collect();
         let mut untried = BTreeSet::new();
         for (chat, health) in examination::examine(state, &*bot, chats, Duration::MAX).await {

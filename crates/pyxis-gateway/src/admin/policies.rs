@@ -1,63 +1,37 @@
-//! Policies: editing, explaining, and replaying past requests.
+//! Policies: editing, and replaying past requests.
 
+use pyxis_core::actor::Actor;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::Rooms;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::grant;
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{
-    self, CompiledPolicy, EscalationTarget, Finding, Method, Operations, Policy, PolicyError, PolicyVerdict,
-    RequestContent, Rule, idle_rules,
+    self, CompiledPolicy, EscalationTarget, Method, Operations, Policy, PolicyError, RequestContent,
+    idle_rules,
 };
 use pyxis_core::target::Target;
 use pyxis_core::task::TaskUrl;
 use pyxis_http::openapi::Time;
-use pyxis_store::agents::AgentRow;
 use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::credentials::CredentialRow;
-use pyxis_store::grants::GrantLookup;
 use pyxis_store::policies::{self, PolicyRow};
 use pyxis_store::tasks::{self, TaskStop};
-use pyxis_store::{Store, agents, audit, grants, workspaces};
+use pyxis_store::{Store, audit, grants};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{channels, credentials, satisfiability};
+use super::explanation::{Explanation, passing};
+use super::{channels, credentials, satisfiability, workspaces};
 use crate::error::{Error, Result};
 use crate::identity::voters;
-use crate::requests::task_use::{self, Candidate, TaskRequest};
-use crate::requests::{authorize, content};
-use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 use crate::task_ends::TaskEnds;
-use pyxis_core::actor::Actor;
 
 /// Maximum number of requests in a replay.
 pub const MAX_REPLAY: u32 = 1000;
-
-/// Outcome of a request, computed by the same function as `/forward`.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Explanation {
-    /// `refuse`: `/forward` would respond with 4xx, for example because the host is not allowed.
-    #[schema(value_type = crate::values::ExplainedDecision)]
-    pub decision: &'static str,
-    /// The rule that decided.
-    #[schema(value_type = crate::values::Rule)]
-    pub rule: &'static str,
-    /// The matching pattern.
-    #[schema(required)]
-    pub pattern: Option<String>,
-    /// One sentence.
-    pub detail: String,
-    /// Only where the body matters and is not known here. Content rules would read it, or it goes to an RPC
-    /// endpoint and no rule reads it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub warning: Option<&'static str>,
-}
 
 /// Effect of a draft policy on past requests.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -211,7 +185,7 @@ pub(super) async fn end_grants(
     after: &Policy,
 ) -> Result<usize> {
     let tightened = policy::tightened(before, after);
-    let (workspace, now) = (credential.workspace_id, now);
+    let workspace = credential.workspace_id;
     let mut ended = 0;
     for grant in grants::list_live(&mut change.tx, workspace, credential.id, now).await? {
         let covered = Method::parse(&grant.method).zip(Target::parse(&grant.route).ok());
@@ -259,194 +233,10 @@ pub async fn remove(db: &AuditedStore, actor: &Actor, name: &str) -> Result<()> 
     Ok(change.commit_about(AuditEvent::PolicyRemoved, Some(&credential.name), json!({})).await?)
 }
 
-/// Warning about a decision that the body may change.
-const CONTENT_UNSEEN: &str = "content rules read the body, and none was given: add `body` and `content_type` to see what \
-    they find";
-
 /// Warning about a decision on a recorded request that its body may change.
 const BODY_NOT_RECORDED: &str = "content rules would read the body, which is not recorded";
 /// Warning of a replay about a request whose body other content rules would judge.
 const BODY_READ_OTHERWISE: &str = "the content rules for this request differ, and its body is not recorded";
-
-/// A request to explain.
-#[derive(Clone, Copy, Debug)]
-pub struct ExplainedRequest<'a> {
-    /// HTTP method.
-    pub method: &'a str,
-    /// Full URL.
-    pub url: &'a str,
-    /// Name of an agent, whose own grants count then.
-    pub agent: Option<&'a str>,
-    /// Body, for content rules.
-    pub body: Option<&'a str>,
-    /// `Content-Type` of the body.
-    pub content_type: Option<&'a str>,
-}
-
-/// Explains how `/forward` would treat a request, without DNS lookups.
-pub async fn explain(
-    state: &State,
-    workspace: WorkspaceId,
-    name: &str,
-    request: &ExplainedRequest<'_>,
-) -> Result<Explanation> {
-    let ExplainedRequest { method, url, agent, body, content_type } = *request;
-    let row = credentials::get(&state.store, workspace, name).await?;
-    let mode = mode(&state.store, workspace).await?;
-    let policy = policies::find(&state.store, workspace, row.id).await?;
-    let credential =
-        ResolvedCredential::parse(row, policy.as_ref().map(|policy| policy.document.as_str()), mode)?;
-    let agent = match agent {
-        None => None,
-        // A member may ask, so the names of other agents stay out of the refusal.
-        Some(name) => {
-            let found = agents::find_by_name(&state.store, workspace, name).await?;
-            Some(found.ok_or_else(|| Error::not_found("agent"))?)
-        }
-    };
-    if let Some(agent) = &agent
-        && let Some(reason) = barred(&state.store, agent, credential.row.id).await?
-    {
-        return Ok(refuse(Rule::Target, reason.to_owned()));
-    }
-    if credential.options.mcp_url.is_some() {
-        let detail = "the credential is one of an MCP server; agents call its tools at /mcp";
-        return Ok(refuse(Rule::Target, detail.to_owned()));
-    }
-    let Some(method) = Method::parse(method) else {
-        return Ok(refuse(
-            Rule::Target,
-            "the method must be GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS or WEBSOCKET".to_owned(),
-        ));
-    };
-    let target = match Target::parse(url) {
-        Ok(target) => target,
-        Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
-    };
-    match authorize::check_allowed_hosts(&credential, &target) {
-        Err(error @ Error::HostNotAllowed(_)) => return Ok(refuse(Rule::AllowedHosts, error.to_string())),
-        Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
-        Ok(()) => {}
-    }
-    if let Err(error) = state.net.check_form(&authorize::host_port(&target)) {
-        return Ok(refuse(Rule::Target, error.to_string()));
-    }
-    let decision = authorize::decide(&credential, method, &target);
-    let concerns = content::concerns(&credential, &decision, method, &target);
-    // Methods that only read usually have no body.
-    let body = body.or((method.is_safe() || method == Method::WebSocket).then_some(""));
-    // Without a body, only the query can name another method.
-    if !concerns || body.is_some() {
-        let body = body.unwrap_or_default().as_bytes();
-        let seen = RequestContent { content_type, is_encoded: false, query: target.query(), body };
-        if let Some(found) = content::finding(&credential, &decision, method, &target, &seen) {
-            if found.verdict == PolicyVerdict::RequireApproval
-                && let Some(agent) = &agent
-                && let Some(detail) =
-                    by_task(state, agent, &credential, (method, &target), Some(&seen)).await?
-            {
-                return Ok(task_explanation(detail, warning(method, &target)));
-            }
-            return Ok(by_content(&found));
-        }
-    }
-    let unseen = (concerns && body.is_none()).then_some(CONTENT_UNSEEN);
-    let known = body.map(|body| RequestContent {
-        content_type,
-        is_encoded: false,
-        query: target.query(),
-        body: body.as_bytes(),
-    });
-    if decision.verdict == PolicyVerdict::RequireApproval
-        && grant::grant_may_apply(&decision, authorize::policy_of(&credential))
-    {
-        let row = &credential.row;
-        let (route, now) = (target.route(), state.now());
-        let wanted = GrantLookup {
-            workspace,
-            credential: row.id,
-            credential_version: row.version,
-            method: method.as_str(),
-            route: &route,
-            agent: agent.as_ref().map(|agent| agent.id),
-            now,
-        };
-        if let Some(found) = grants::covering(&state.store, &wanted).await? {
-            return Ok(Explanation {
-                decision: "auto_approve",
-                rule: Rule::Grant.as_str(),
-                pattern: None,
-                detail: format!("a grant covers this request until {}", found.expires_at.to_rfc3339()),
-                warning: unseen.or_else(|| warning(method, &target)),
-            });
-        }
-        if let Some(agent) = &agent
-            && let Some(detail) =
-                by_task(state, agent, &credential, (method, &target), known.as_ref()).await?
-        {
-            return Ok(task_explanation(detail, unseen.or_else(|| warning(method, &target))));
-        }
-    }
-    let unread = || if concerns { None } else { passing(&decision, method, &target) };
-    Ok(Explanation { warning: unseen.or_else(unread), ..to_explanation(&decision) })
-}
-
-/// One sentence about the task of an agent that covers a request, if there is one. Without the content, actions with
-/// conditions on it do not count.
-async fn by_task(
-    state: &State,
-    agent: &AgentRow,
-    credential: &ResolvedCredential,
-    (method, target): (Method, &Target),
-    content: Option<&RequestContent<'_>>,
-) -> Result<Option<String>> {
-    let request = TaskRequest { workspace: agent.workspace_id, agent: agent.id, credential, method, target };
-    for Candidate { action, conditions } in task_use::candidates(&state.store, request, state.now()).await? {
-        let is_met = match content {
-            Some(content) => content::meets(credential, (method, target), &conditions, content),
-            None => conditions.is_empty(),
-        };
-        if is_met {
-            let (task, left, most) = (action.task_id, action.max_uses - action.uses, action.max_uses);
-            return Ok(Some(format!("task {task} covers this request, with {left} of {most} uses left")));
-        }
-    }
-    Ok(None)
-}
-
-/// The explanation of a request that a task covers.
-fn task_explanation(detail: String, warning: Option<&'static str>) -> Explanation {
-    Explanation {
-        decision: PolicyVerdict::AutoApprove.as_str(),
-        rule: Rule::Task.as_str(),
-        pattern: None,
-        detail,
-        warning,
-    }
-}
-
-/// The explanation of a decision by a content rule.
-fn by_content(found: &Finding<'_>) -> Explanation {
-    Explanation {
-        decision: found.verdict.as_str(),
-        rule: Rule::Content.as_str(),
-        pattern: found.rule.map(str::to_owned),
-        detail: found.fact.clone(),
-        warning: None,
-    }
-}
-
-/// Warning about effects that path and method do not show.
-fn warning(method: Method, target: &Target) -> Option<&'static str> {
-    if method.is_safe() { None } else { Operations::from_target(target).map(Operations::warning) }
-}
-
-/// Like [`warning`], only for a request that passes unseen. Content rules see what a GraphQL request does.
-fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> Option<&'static str> {
-    let is_seen = decision.rule != Rule::AutonomousDefault
-        && Operations::from_target(target) == Some(Operations::GraphQl);
-    if decision.verdict == PolicyVerdict::AutoApprove && !is_seen { warning(method, target) } else { None }
-}
 
 /// Warnings about rules that never decide, and about requests that a policy, or the workspace's mode, allows unseen. The
 /// latter concern endpoints where the body determines the effect, found through a pattern or through the known purpose of
@@ -482,29 +272,6 @@ fn is_read(policy: Option<&CompiledPolicy>, mode: ApprovalMode, pattern: &str) -
     })
 }
 
-/// Reason that an agent cannot use a credential at all.
-async fn barred(store: &Store, agent: &AgentRow, credential: CredentialId) -> Result<Option<&'static str>> {
-    if agent.disabled_at.is_some() {
-        return Ok(Some("the agent is disabled"));
-    }
-    let assigned = agents::may_use(store, agent.workspace_id, agent.id, credential).await?;
-    Ok((!assigned).then_some("the agent may not use this credential"))
-}
-
-fn refuse(rule: Rule, detail: String) -> Explanation {
-    Explanation { decision: "refuse", rule: rule.as_str(), pattern: None, detail, warning: None }
-}
-
-fn to_explanation(decision: &policy::Decision<'_>) -> Explanation {
-    Explanation {
-        decision: decision.verdict.as_str(),
-        rule: decision.rule.as_str(),
-        pattern: decision.pattern.map(str::to_owned),
-        detail: decision.detail().to_owned(),
-        warning: None,
-    }
-}
-
 /// Evaluates the latest requests with this credential under `draft` and returns those with a different decision, or whose
 /// body other content rules would judge.
 pub async fn replay(
@@ -515,7 +282,7 @@ pub async fn replay(
     last: u32,
 ) -> Result<PolicyReplay> {
     let credential = credentials::get(store, workspace, name).await?;
-    let mode = mode(store, workspace).await?;
+    let mode = workspaces::get(store, workspace).await?.mode;
     let present = load(store, workspace, &credential).await?.map(|(_, policy)| policy.compile());
     let draft = draft.compile();
     let last = last.clamp(1, MAX_REPLAY);
@@ -562,13 +329,9 @@ fn explain_decision(
         let nothing =
             RequestContent { content_type: None, is_encoded: false, query: target.query(), body: b"" };
         let found = policy::evaluate_content(policy, &decision, method, target, &nothing);
-        return found.map_or_else(|| to_explanation(&decision), |found| by_content(&found));
+        return found
+            .map_or_else(|| Explanation::of_decision(&decision), |found| Explanation::of_content(&found));
     }
     let is_unseen = policy::content_concerns(policy, &decision, method, target);
-    Explanation { warning: is_unseen.then_some(BODY_NOT_RECORDED), ..to_explanation(&decision) }
-}
-
-pub async fn mode(store: &Store, workspace: WorkspaceId) -> Result<ApprovalMode> {
-    let found = workspaces::find(store, workspace).await?;
-    Ok(found.ok_or(Error::not_found("workspace"))?.mode)
+    Explanation { warning: is_unseen.then_some(BODY_NOT_RECORDED), ..Explanation::of_decision(&decision) }
 }

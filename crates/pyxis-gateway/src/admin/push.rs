@@ -7,6 +7,7 @@ use pyxis_core::target::{Scheme, Target};
 use pyxis_net::Client;
 use pyxis_net::HostPort;
 use pyxis_store::audit::AuditedStore;
+use pyxis_store::cipher::Keyring;
 use pyxis_store::push::{self, PushSubscriptionRow};
 use pyxis_store::{Store, users};
 use serde_json::json;
@@ -38,8 +39,8 @@ pub struct Subscription {
 }
 
 /// Public key that browsers subscribe to.
-pub fn public_key(state: &State) -> String {
-    crate::notifications::push::public_key(&state.keyring)
+pub fn public_key(keyring: &Keyring) -> String {
+    crate::notifications::push::public_key(keyring)
 }
 
 /// Adds a subscription. Replaces an earlier one with the same endpoint.

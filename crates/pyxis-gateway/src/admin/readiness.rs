@@ -25,7 +25,7 @@ impl PartsHealth {
 /// Checks all parts at once, each for `limit` at most.
 pub async fn check(state: &State, limit: Duration) -> PartsHealth {
     let database = timeout(limit, state.store.ping());
-    let audit = timeout(limit, audit::answers(state));
+    let audit = timeout(limit, audit::answers(&state.store, &state.audit));
     let resolver = timeout(limit, state.net.resolver_answers());
     let (database, audit, resolver) = tokio::join!(database, audit, resolver);
     PartsHealth {

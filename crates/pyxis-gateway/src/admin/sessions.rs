@@ -13,7 +13,7 @@ use pyxis_core::hex;
 use pyxis_core::id::{SessionId, UserId, WorkspaceId};
 use pyxis_core::metric;
 use pyxis_core::secret::SecretString;
-use pyxis_store::audit::AuditRecord;
+use pyxis_store::audit::{Appender, AuditRecord};
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::users::{self, UserRow};
 use pyxis_store::{Executor, Store, passkeys, sign_in_links};
@@ -132,7 +132,7 @@ pub async fn sign_in(
     match fitting.as_slice() {
         [] => {
             for user in &candidates {
-                record(state, user, AuditEvent::UserSignInFailed).await?;
+                record(&state.audit, state.now(), user, AuditEvent::UserSignInFailed).await?;
             }
             metrics::counter!(metric::SIGN_INS_FAILED.name).increment(1);
             Err(Error::WrongPassword)
@@ -239,14 +239,14 @@ pub async fn open(
     };
     sessions::insert(&state.store, &session).await?;
     users::record_success(&state.store, user.workspace_id, user.id, now).await?;
-    record(state, user, AuditEvent::UserSignedIn).await?;
+    record(&state.audit, state.now(), user, AuditEvent::UserSignedIn).await?;
     Ok(OpenedSession { token, session })
 }
 
 /// Ends a session.
 pub async fn sign_out(state: &State, person: &Person) -> Result<()> {
     sessions::remove(&state.store, person.workspace(), person.session.id).await?;
-    record(state, &person.user, AuditEvent::UserSignedOut).await
+    record(&state.audit, state.now(), &person.user, AuditEvent::UserSignedOut).await
 }
 
 /// Sets the password. Replacing one ends every other session of the person. A first password ends none, so that the
@@ -255,14 +255,14 @@ pub async fn set_password(state: &State, person: &Person, password: &SecretStrin
     let hash = hash_password(&*state.entropy, password).await?;
     set_password_of(&state.store, person.workspace(), person.user.id, &hash).await?;
     if person.user.password_hash.is_none() {
-        return record(state, &person.user, AuditEvent::UserPasswordSet).await;
+        return record(&state.audit, state.now(), &person.user, AuditEvent::UserPasswordSet).await;
     }
     for session in sessions::list_for_user(&state.store, person.workspace(), person.user.id).await? {
         if session.id != person.session.id {
             sessions::remove(&state.store, person.workspace(), session.id).await?;
         }
     }
-    record(state, &person.user, AuditEvent::UserPasswordSet).await
+    record(&state.audit, state.now(), &person.user, AuditEvent::UserPasswordSet).await
 }
 
 /// Changes the person's own password after checking the current one, if any. A wrong one counts like a failed
@@ -286,7 +286,7 @@ pub async fn change_password(
             return Err(Error::Locked { until, wait: until.since(now) });
         }
         if !verify(user.password_hash.clone(), present.clone()).await? {
-            record(state, &user, AuditEvent::UserPasswordRefused).await?;
+            record(&state.audit, state.now(), &user, AuditEvent::UserPasswordRefused).await?;
             return Err(Error::WrongPassword);
         }
         if present.matches(new.expose().as_bytes()) {
@@ -308,12 +308,12 @@ async fn set_password_of(
     Ok(())
 }
 
-async fn record(state: &State, user: &UserRow, event: AuditEvent) -> Result<()> {
-    let mut record = AuditRecord::new(state.now(), event);
+async fn record(audit: &Appender, now: UnixMillis, user: &UserRow, event: AuditEvent) -> Result<()> {
+    let mut record = AuditRecord::new(now, event);
     record.workspace_id = Some(user.workspace_id);
     record.actor = ActorId::User(user.id);
     record.actor_name.clone_from(&user.email);
-    state.audit.append(record).await?;
+    audit.append(record).await?;
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use pyxis_net::Client;
 use pyxis_net::HostPort;
 use pyxis_store::Store;
 use pyxis_store::audit::AuditedStore;
+use pyxis_store::cipher::Keyring;
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryRow};
 use pyxis_store::webhooks::{self, WebhookChange, WebhookRow};
 use serde_json::json;
@@ -200,11 +201,16 @@ pub async fn counts(state: &State, workspace: WorkspaceId, id: WebhookId) -> Res
 }
 
 /// The delivery with this id, with its body.
-pub async fn delivery(state: &State, workspace: WorkspaceId, id: DeliveryId) -> Result<Delivery> {
+pub async fn delivery(
+    store: &Store,
+    keyring: &Keyring,
+    workspace: WorkspaceId,
+    id: DeliveryId,
+) -> Result<Delivery> {
     let missing = || Error::not_found("delivery");
-    let row = deliveries::find(&state.store, workspace, id).await?.ok_or_else(missing)?;
-    let sealed = deliveries::body(&state.store, workspace, id).await?.ok_or_else(missing)?;
-    let opened = state.keyring.open(&deliveries::body_aad(workspace, id), &sealed);
+    let row = deliveries::find(store, workspace, id).await?.ok_or_else(missing)?;
+    let sealed = deliveries::body(store, workspace, id).await?.ok_or_else(missing)?;
+    let opened = keyring.open(&deliveries::body_aad(workspace, id), &sealed);
     let body = opened.map_err(|error| Error::Internal(Box::new(error)))?;
     Ok(Delivery { row, body: body.expose().clone() })
 }

@@ -4,7 +4,7 @@
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::ceremonies::Purpose;
-use pyxis_store::{passkeys, users};
+use pyxis_store::{Store, passkeys, users};
 
 use super::approver::Approver;
 use super::batch::{self, BatchItem};
@@ -21,7 +21,7 @@ use crate::runtime::state::State;
 /// person without a passkey.
 pub async fn begin(state: &State, approver: &Approver, items: &[BatchItem]) -> Result<Challenge> {
     batch::check(items)?;
-    let rows = rows(state, approver, items).await?;
+    let rows = rows(&state.store, approver, items).await?;
     let now = state.now();
     let is_pending = |row: &&ApprovalRow| row.state == ApprovalState::Pending && row.expires_at > now;
     if rows.iter().find(is_pending).is_none() {
@@ -49,7 +49,7 @@ pub async fn decide(
 ) -> Result<Vec<Result<DecisionOutcome>>> {
     batch::check(items)?;
     let verified = ceremony::verify(state, answer, Purpose::Decide, Some(approver.user)).await?;
-    let list = list(&rows(state, approver, items).await?, items);
+    let list = list(&rows(&state.store, approver, items).await?, items);
     verified.check_binding(&batch_assertion::binding(&list, approver.user))?;
     let mut tx = state.store.begin().await?;
     verified.record(&mut tx, state.now()).await?;
@@ -59,10 +59,10 @@ pub async fn decide(
 }
 
 /// The rows of `items`, in their order.
-async fn rows(state: &State, approver: &Approver, items: &[BatchItem]) -> Result<Vec<ApprovalRow>> {
+async fn rows(store: &Store, approver: &Approver, items: &[BatchItem]) -> Result<Vec<ApprovalRow>> {
     let mut rows = Vec::with_capacity(items.len());
     for item in items {
-        let row = approvals::find(&state.store, approver.workspace, item.txn()?).await?;
+        let row = approvals::find(store, approver.workspace, item.txn()?).await?;
         rows.push(row.ok_or(Error::not_found("transaction"))?);
     }
     Ok(rows)

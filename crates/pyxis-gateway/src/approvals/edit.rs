@@ -104,7 +104,7 @@ pub(super) async fn prepare(
     if digest == row.digest {
         return Err(Error::field(FIELD, "changes nothing; approve without it"));
     }
-    check_allowed(state, &row, &credential, &edited).await?;
+    check_allowed(&state.net, &row, &credential, &edited).await?;
     check_room(state, &row, &edited).await?;
     let parts = RequestDifference::between(&asked, &edited).parts();
     let seen = row.digest.clone();
@@ -149,7 +149,7 @@ fn check_kind(row: &ApprovalRow, credential: &ResolvedCredential) -> Result<()> 
 
 /// Checks hosts, policy and egress guard again, as for a request of an agent.
 async fn check_allowed(
-    state: &State,
+    net: &pyxis_net::Client,
     row: &ApprovalRow,
     credential: &ResolvedCredential,
     edited: &StoredRequest,
@@ -162,7 +162,7 @@ async fn check_allowed(
                       the policy";
         return Err(Error::field(FIELD, detail));
     }
-    let checked = state.net.check(&authorize::host_port(&target)).await;
+    let checked = net.check(&authorize::host_port(&target)).await;
     checked.map_err(|error| refused(error.into()))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use pyxis_core::id::{CredentialId, TxnId, WorkspaceId};
-use pyxis_store::approvals;
+use pyxis_store::{Store, approvals};
 
 pub use pyxis_store::approvals::{MethodRisk, PendingAsker};
 
@@ -40,8 +40,8 @@ pub async fn page(
 }
 
 /// Number of transactions after the filter's page; of all that match, if there is none.
-pub async fn count(state: &State, workspace: WorkspaceId, filter: &Filter) -> Result<u64> {
-    let count = approvals::count(&state.store, workspace, &wanted(filter), filter.among.as_deref()).await?;
+pub async fn count(store: &Store, workspace: WorkspaceId, filter: &Filter) -> Result<u64> {
+    let count = approvals::count(store, workspace, &wanted(filter), filter.among.as_deref()).await?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
@@ -54,9 +54,9 @@ pub async fn list_ids(state: &State, workspace: WorkspaceId, filter: &Filter) ->
 
 /// Agents and credentials of pending requests.
 pub async fn askers(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     among: Option<&[CredentialId]>,
 ) -> Result<Vec<PendingAsker>> {
-    Ok(approvals::pending_askers(&state.store, workspace, among, ASKERS).await?)
+    Ok(approvals::pending_askers(store, workspace, among, ASKERS).await?)
 }

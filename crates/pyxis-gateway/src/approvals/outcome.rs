@@ -4,6 +4,8 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use pyxis_core::approval_mode::ForwardState;
 use pyxis_core::policy::Policy;
+use pyxis_store::Store;
+use pyxis_store::cipher::Keyring;
 
 use super::agent_response::open;
 use super::approver::Approver;
@@ -12,7 +14,6 @@ use super::view::ApprovalView;
 use crate::credentials::redaction::Redactor;
 use crate::error::Result;
 use crate::identity::voters::{eligible, policy_of};
-use crate::runtime::state::State;
 
 /// A response or a failure, as its agent receives it.
 #[derive(Debug)]
@@ -36,7 +37,8 @@ pub enum OutcomeView {
 /// The outcome of a sent request. `None` while there is none, and for a person who may not decide requests for the
 /// credential. `assigned` means that they have the Approve right on it.
 pub async fn load(
-    state: &State,
+    store: &Store,
+    keyring: &Keyring,
     approver: &Approver,
     assigned: bool,
     view: &ApprovalView,
@@ -45,16 +47,15 @@ pub async fn load(
     if row.forward_state != ForwardState::Done {
         return Ok(None);
     }
-    let policy = policy_of(&state.store, row.workspace_id, row.credential_id).await?;
+    let policy = policy_of(store, row.workspace_id, row.credential_id).await?;
     if !may_read(approver, assigned, policy.as_ref()) {
         return Ok(None);
     }
-    let Some(kept) = open(&state.store, &state.keyring, row).await? else {
+    let Some(kept) = open(store, keyring, row).await? else {
         return Ok(row.error.is_none().then_some(OutcomeView::Erased));
     };
     // The response was scrubbed when it arrived. Secrets that were stored since then are replaced here.
-    let redactor =
-        Redactor::of_workspace(&state.store, &state.keyring, row.workspace_id, &[row.credential_id]).await?;
+    let redactor = Redactor::of_workspace(store, keyring, row.workspace_id, &[row.credential_id]).await?;
     if row.error.is_some() {
         let detail = ForwardFailure::read(&kept).detail;
         return Ok(detail.map(|detail| OutcomeView::Failure(redactor.text(&detail))));

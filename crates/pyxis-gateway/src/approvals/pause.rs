@@ -138,7 +138,7 @@ async fn insert(
         join(&state.store, claim, &decided).await?;
         return Ok(decided);
     }
-    let record = records::pending_record(state, asked, matched, txn, &words);
+    let record = records::pending_record(state.metrics(), state.now(), asked, matched, txn, &words);
     audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
     refuse(approvals::workspace_limit(&mut tx, limits, workspace, state.now()).await?)?;
     if let Some(claim) = claim {

@@ -303,8 +303,12 @@ pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Res
 }
 
 /// Number of a workspace's transactions that can still be decided, for the given credentials if any are named.
-pub async fn pending(state: &State, workspace: WorkspaceId, among: Option<&[CredentialId]>) -> Result<u64> {
-    let (store, now) = (&state.store, state.now());
+pub async fn pending(
+    store: &Store,
+    now: UnixMillis,
+    workspace: WorkspaceId,
+    among: Option<&[CredentialId]>,
+) -> Result<u64> {
     let count = match among {
         None => approvals::count_pending(store, workspace, now).await?,
         Some(among) => approvals::count_pending_among(store, workspace, among, now).await?,

@@ -33,7 +33,7 @@ pub(super) async fn load(
     common: &Common,
 ) -> Result<Option<MessageContent>> {
     let Some(seen) = load_view(state, message.workspace_id, txn).await? else { return Ok(None) };
-    let brand = MessageBrand::load(state, message.workspace_id).await?;
+    let brand = MessageBrand::load(&state.store, &state.config, message.workspace_id).await?;
     let row = &seen.row;
     let policy = voters::policy_of(&state.store, row.workspace_id, row.credential_id).await?;
     let (passkey, needed) = (

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::chat::ChatPlatform;
+use pyxis_core::clock::Clock;
 use pyxis_core::webhook::WebhookEvent;
 use pyxis_store::chat_messages::ChatMessageRow;
 use pyxis_store::message_subject::{MessageState, SubjectKind};
@@ -91,19 +92,27 @@ impl Bot {
         config.chats.get::<CardConfig>().cloned().map(|config| Self { config })
     }
 
-    async fn send(&self, state: &State, chat: &str, delivery: &str, card: &Card<'_>) -> Delivery<()> {
+    async fn send(
+        &self,
+        net_private: &pyxis_net::Client,
+        clock: &dyn Clock,
+        chat: &str,
+        delivery: &str,
+        card: &Card<'_>,
+    ) -> Delivery<()> {
         let uri = self.config.endpoints.uri(chat)?;
         let secret = self.config.secret(chat);
         let secret = secret.ok_or_else(|| DeliveryError::Refused(self.config.endpoints.unknown(chat)))?;
         let body = serde_json::to_vec(card).map_err(|error| DeliveryError::Refused(error.to_string()))?;
         let signed = SignedEvent { event: card.event, delivery };
-        let request = signed.request(state.now(), &uri, std::slice::from_ref(secret), body.into());
-        posted(&exchange(&state.net_private, request).await?, state.now())
+        let request = signed.request(clock.now(), &uri, std::slice::from_ref(secret), body.into());
+        posted(&exchange(net_private, request).await?, clock.now())
     }
 
     async fn send_content(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
+        clock: &dyn Clock,
         message: &ChatMessageRow,
         event: &'static str,
         card: &MessageContent,
@@ -115,7 +124,7 @@ impl Bot {
         let (txn_id, task_id) = if is_task { (None, Some(subject)) } else { (Some(subject), None) };
         let expires_at = Some(card.expires_at.to_rfc3339());
         let content = Card { txn_id, task_id, expires_at, ..Card::new(event, &id, card.state, &card.link) };
-        self.send(state, &message.chat, &delivery, &content).await
+        self.send(net_private, clock, &message.chat, &delivery, &content).await
     }
 }
 
@@ -174,7 +183,14 @@ impl ChatBot for Bot {
         card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            self.send_content(state, message, first_event(card.subject.kind()), card).await?;
+            self.send_content(
+                &state.net_private,
+                &*state.clock,
+                message,
+                first_event(card.subject.kind()),
+                card,
+            )
+            .await?;
             Ok(message.id.to_string())
         })
     }
@@ -186,7 +202,13 @@ impl ChatBot for Bot {
         _message_ref: &'a str,
         card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(self.send_content(state, message, next_event(card.subject.kind(), card.state), card))
+        Box::pin(self.send_content(
+            &state.net_private,
+            &*state.clock,
+            message,
+            next_event(card.subject.kind(), card.state),
+            card,
+        ))
     }
 
     fn post_link<'a>(
@@ -199,7 +221,7 @@ impl ChatBot for Bot {
         Box::pin(async move {
             let id = earlier.map_or_else(|| message.id.to_string(), str::to_owned);
             let digest = Card::new(DIGEST, &id, MessageState::Pending, card);
-            self.send(state, &message.chat, &card.key(&id), &digest).await?;
+            self.send(&state.net_private, &*state.clock, &message.chat, &card.key(&id), &digest).await?;
             Ok(id)
         })
     }

@@ -7,10 +7,12 @@
 use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::message_subject::{MessageState, SubjectKind};
 
 use super::link_card::LinkCard;
+use crate::config::Config;
 use crate::error::Result;
 use crate::runtime::state::State;
 
@@ -64,18 +66,18 @@ pub(super) async fn next_step(
 
 /// Messages that were announced together in this one's chat, if the flood goes on and this one can join them. Empty
 /// otherwise, and where messages cannot be changed.
-pub(super) async fn list_joined(state: &State, first: &ChatMessageRow) -> Result<Vec<ChatMessageRow>> {
+pub(super) async fn list_joined(store: &Store, first: &ChatMessageRow) -> Result<Vec<ChatMessageRow>> {
     if !first.platform.spec().edits {
         return Ok(Vec::new());
     }
-    let Some(newest) = chat_messages::posted_before(&state.store, first).await? else {
+    let Some(newest) = chat_messages::posted_before(store, first).await? else {
         return Ok(Vec::new());
     };
     let reference = newest.message_ref.filter(|reference| is_digest(reference));
     let (Some(reference), true) = (reference, first.created_at.since(newest.created_at) < WINDOW) else {
         return Ok(Vec::new());
     };
-    let mut rows = chat_messages::list_announced(&state.store, first, &reference).await?;
+    let mut rows = chat_messages::list_announced(store, first, &reference).await?;
     if rows.first().is_none_or(|oldest| first.created_at.since(oldest.created_at) >= GROWTH) {
         return Ok(Vec::new());
     }
@@ -84,7 +86,7 @@ pub(super) async fn list_joined(state: &State, first: &ChatMessageRow) -> Result
 }
 
 /// The message that announces these requests and tasks.
-pub(super) fn card(state: &State, brand: &str, waiting: &[ChatMessageRow]) -> LinkCard {
+pub(super) fn card(config: &Config, brand: &str, waiting: &[ChatMessageRow]) -> LinkCard {
     let (count, tasks) =
         (waiting.len(), waiting.iter().filter(|row| row.subject.kind() == SubjectKind::Task).count());
     let what = match tasks {
@@ -99,7 +101,7 @@ pub(super) fn card(state: &State, brand: &str, waiting: &[ChatMessageRow]) -> Li
         facts: Vec::new(),
         status: Vec::new(),
         link: "Open the inbox",
-        url: format!("{}/app/inbox", state.config.base_url),
+        url: format!("{}/app/inbox", config.base_url),
     }
 }
 

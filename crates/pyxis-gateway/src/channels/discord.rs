@@ -78,25 +78,30 @@ impl Bot {
     }
 
     /// Posts a message to a room. Returns its id as it is stored.
-    async fn post_body(&self, state: &State, room: &str, key: &str, mut body: Value) -> Delivery<String> {
-        let channel = self.channel(&state.net_private, room).await?;
+    async fn post_body(
+        &self,
+        net_private: &pyxis_net::Client,
+        room: &str,
+        key: &str,
+        mut body: Value,
+    ) -> Delivery<String> {
+        let channel = self.channel(net_private, room).await?;
         // If the answer to an earlier attempt was lost, Discord returns the message of that attempt.
         body["nonce"] = content::post_nonce(key).into();
         body["enforce_nonce"] = true.into();
         let path = format!("channels/{}/messages", api::segment(&channel));
-        let posted: api::DiscordMessage =
-            self.call(&state.net_private, Method::POST, &path, Some(&body)).await?;
+        let posted: api::DiscordMessage = self.call(net_private, Method::POST, &path, Some(&body)).await?;
         // The channel with a person has an id of its own.
         Ok(message_ref(&channel, &posted.id))
     }
 
     /// Changes a message.
-    async fn update(&self, state: &State, message_ref: &str, body: Value) -> Delivery<()> {
+    async fn update(&self, net_private: &pyxis_net::Client, message_ref: &str, body: Value) -> Delivery<()> {
         let (channel, id) = message_ref
             .split_once('/')
             .ok_or_else(|| DeliveryError::Refused("the message has no channel".to_owned()))?;
         let path = format!("channels/{}/messages/{}", api::segment(channel), api::segment(id));
-        self.call::<Value>(&state.net_private, Method::PATCH, &path, Some(&body)).await.map(drop)
+        self.call::<Value>(net_private, Method::PATCH, &path, Some(&body)).await.map(drop)
     }
 }
 
@@ -131,7 +136,8 @@ impl ChatBot for Bot {
         card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
-            self.post_body(state, &message.chat, &message.id.to_string(), content::message(card)).await
+            self.post_body(&state.net_private, &message.chat, &message.id.to_string(), content::message(card))
+                .await
         })
     }
 
@@ -145,9 +151,9 @@ impl ChatBot for Bot {
         Box::pin(async move {
             let body = content::link_message(card);
             if let Some(id) = earlier {
-                return self.update(state, id, body).await.map(|()| id.to_owned());
+                return self.update(&state.net_private, id, body).await.map(|()| id.to_owned());
             }
-            self.post_body(state, &message.chat, &card.key(&message.id.to_string()), body).await
+            self.post_body(&state.net_private, &message.chat, &card.key(&message.id.to_string()), body).await
         })
     }
 
@@ -158,7 +164,7 @@ impl ChatBot for Bot {
         message_ref: &'a str,
         card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(self.update(state, message_ref, content::message(card)))
+        Box::pin(self.update(&state.net_private, message_ref, content::message(card)))
     }
 
     fn read_updates(self: Arc<Self>, state: State, stop: Stop) -> BoxFuture<'static, ()> {

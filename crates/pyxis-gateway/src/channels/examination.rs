@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use pyxis_core::chat::ChatPlatform;
-use pyxis_store::chat_messages;
+use pyxis_store::{Store, chat_messages};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::moves;
 use super::platform::ChatBot;
+use crate::config::Config;
 use crate::error::Result;
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
@@ -61,7 +62,11 @@ async fn run(state: State, mut stop: Stop) {
 /// once it is usable.
 pub async fn tick(state: &State) -> Result<()> {
     for (platform, bot) in super::bots(state) {
-        let chats = state.chat_examinations.next(platform, configured_chats(state, platform).await?, CHATS);
+        let chats = state.chat_examinations.next(
+            platform,
+            configured_chats(&state.store, &state.config, platform).await?,
+            CHATS,
+        );
         if chats.is_empty() {
             continue;
         }
@@ -99,8 +104,12 @@ async fn record_health(
 }
 
 /// All chats of a platform that a workspace, a policy or the operator names.
-pub(crate) async fn configured_chats(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
-    Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
+pub(crate) async fn configured_chats(
+    store: &Store,
+    config: &Config,
+    platform: ChatPlatform,
+) -> Result<BTreeSet<String>> {
+    Ok(moves::configured(store, config, platform).await?.into_iter().map(|(_, chat)| chat).collect())
 }
 
 /// Examines chats for at most `limit`, and changes nothing. Chats that there was no time for are left out.

@@ -3,27 +3,28 @@
 use pyxis_core::actor::{Actor, ActorId};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
-use pyxis_store::{chat_identities, workspaces};
+use pyxis_store::audit::AuditedStore;
+use pyxis_store::{Store, chat_identities, workspaces};
 use serde_json::json;
 
 use super::settings::SettingKey;
 use crate::error::Result;
-use crate::runtime::state::State;
 
 /// Gives the first workspace the room of the setting `key`, unless it has one. Other workspaces may belong to other
 /// people.
 pub(super) async fn set(
-    state: &State,
+    store: &Store,
+    audited: &AuditedStore,
     platform: ChatPlatform,
     key: &'static str,
     room: Option<&str>,
 ) -> Result<()> {
     let Some(room) = room else { return Ok(()) };
-    let Some(first) = workspaces::list(&state.store).await?.into_iter().map(|found| found.id).min() else {
+    let Some(first) = workspaces::list(store).await?.into_iter().map(|found| found.id).min() else {
         return Ok(());
     };
     let actor = Actor { workspace: first, id: ActorId::System, name: platform.as_str().to_owned() };
-    let mut change = state.audited.begin(&actor).await?;
+    let mut change = audited.begin(&actor).await?;
     if chat_identities::default_chat(&mut change.tx, first, platform).await?.is_some() {
         return Ok(());
     }

@@ -7,13 +7,13 @@ use http::HeaderMap;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_http::body::{self, BodyError};
+use pyxis_store::Store;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde::de::DeserializeOwned;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use crate::error::{Error, Result};
-use crate::runtime::state::State;
 use crate::runtime::survival::caught;
 
 /// Largest difference between a platform's clock and this one, in seconds.
@@ -52,11 +52,14 @@ pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
 
 /// Records the id of the message that a person acts on, if the answer to its post was lost. It then shows the outcome. A
 /// failure holds up no decision.
-pub(super) async fn remember_posted(state: &State, message: &ChatMessageRow, message_ref: Option<String>) {
+pub(super) async fn remember_posted(
+    store: &Store,
+    now: UnixMillis,
+    message: &ChatMessageRow,
+    message_ref: Option<String>,
+) {
     let Some(message_ref) = message_ref.filter(|_| message.message_ref.is_none()) else { return };
-    if let Err(error) =
-        chat_messages::record_posted(&state.store, message.id, &message_ref, state.now()).await
-    {
+    if let Err(error) = chat_messages::record_posted(store, message.id, &message_ref, now).await {
         tracing::warn!(message = %message.id, %error, "cannot record the id of a message");
     }
 }

@@ -91,19 +91,19 @@ impl Bot {
     /// Posts a message to a room that the bot can use. Returns its id.
     async fn post_content(
         &self,
-        state: &State,
+        net_private: &pyxis_net::Client,
         room: &str,
         key: &str,
         content: &Value,
     ) -> Result<String, DeliveryError> {
-        let room = self.join_room(&state.net_private, room).await?;
-        if let Some(to) = self.successor(state, &room).await? {
+        let room = self.join_room(net_private, room).await?;
+        if let Some(to) = self.successor(net_private, &room).await? {
             return Err(DeliveryError::Moved(to));
         }
-        if self.is_encrypted(state, &room).await? {
+        if self.is_encrypted(net_private, &room).await? {
             return Err(DeliveryError::Refused(room::ENCRYPTED.to_owned()));
         }
-        self.send(&state.net_private, &room, "m.room.message", key, content).await
+        self.send(net_private, &room, "m.room.message", key, content).await
     }
 }
 
@@ -116,7 +116,7 @@ impl ChatBot for Bot {
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
             let content = content(card);
-            self.post_content(state, &message.chat, &message.id.to_string(), &content).await
+            self.post_content(&state.net_private, &message.chat, &message.id.to_string(), &content).await
         })
     }
 
@@ -130,7 +130,7 @@ impl ChatBot for Bot {
         Box::pin(async move {
             let (shown, key) = (card.plain_text(), card.key(&message.id.to_string()));
             let Some(event) = earlier else {
-                return self.post_content(state, &message.chat, &key, &text(&shown)).await;
+                return self.post_content(&state.net_private, &message.chat, &key, &text(&shown)).await;
             };
             let content = replacement(event, &shown, text(&shown));
             let room = self.join_room(&state.net_private, &message.chat).await?;
@@ -185,11 +185,11 @@ impl ChatBot for Bot {
     }
 
     fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
-        Box::pin(room::examine(self, state, room, false))
+        Box::pin(room::examine(self, &state.net_private, room, false))
     }
 
     fn admit<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
-        Box::pin(room::examine(self, state, room, true))
+        Box::pin(room::examine(self, &state.net_private, room, true))
     }
 
     fn follow<'a>(

@@ -14,9 +14,9 @@ use tokio::sync::Mutex;
 
 use super::link_card::LinkCard;
 use crate::approvals::coverage::RecentRequests;
+use crate::config::Config;
 use crate::error::Result;
 use crate::notifications::brand;
-use crate::runtime::state::State;
 
 /// One message.
 #[derive(Clone, Debug)]
@@ -86,11 +86,11 @@ pub(super) struct MessageBrand {
 }
 
 impl MessageBrand {
-    pub(super) async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
-        let brand = brand::get(&state.store, workspace).await?;
-        let is_fetched = brand.has_logo && brand::is_public(&state.config);
+    pub(super) async fn load(store: &Store, config: &Config, workspace: WorkspaceId) -> Result<Self> {
+        let brand = brand::get(store, workspace).await?;
+        let is_fetched = brand.has_logo && brand::is_public(config);
         Ok(Self {
-            logo: is_fetched.then(|| brand::logo_url(&state.config, workspace)),
+            logo: is_fetched.then(|| brand::logo_url(config, workspace)),
             accent: brand.accent.as_deref().and_then(Accent::parse),
             name: brand.display_name.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
         })

@@ -10,25 +10,27 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::policy::Policy;
 use pyxis_store::audit::AuditedStore;
-use pyxis_store::{chat_identities, chat_messages, credentials, policies, workspaces};
+use pyxis_store::{Store, chat_identities, chat_messages, credentials, policies, workspaces};
 use serde_json::json;
 
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
 /// Every chat of a platform that a workspace, a policy or the operator names, with the workspace.
 pub(crate) async fn configured(
-    state: &State,
+    store: &Store,
+    config: &Config,
     platform: ChatPlatform,
 ) -> Result<BTreeSet<(WorkspaceId, String)>> {
-    let (store, mut chats) = (&state.store, BTreeSet::new());
+    let mut chats = BTreeSet::new();
     for workspace in workspaces::list(store).await? {
         let mut add = |setting: &str| {
             chats.extend(platform.rooms_of(setting).into_iter().map(|chat| (workspace.id, chat)));
         };
         match chat_identities::default_chat(store, workspace.id, platform).await? {
             Some(chat) => add(&chat),
-            None => state.config.chats.room(platform).into_iter().for_each(&mut add),
+            None => config.chats.room(platform).into_iter().for_each(&mut add),
         }
         for row in policies::list(store, workspace.id).await? {
             let policy = read(&row.document)?;

@@ -13,7 +13,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::chat::ChatPlatform;
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_store::chat_messages::ChatMessageRow;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -119,10 +119,15 @@ impl Bot {
         exchange(net_private, self.request(Method::GET, path, None)?).await
     }
 
-    async fn publish(&self, state: &State, message: &Value) -> Delivery<String> {
-        let answer = exchange(&state.net_private, self.request(Method::POST, "", Some(message))?).await?;
+    async fn publish(
+        &self,
+        net_private: &pyxis_net::Client,
+        clock: &dyn Clock,
+        message: &Value,
+    ) -> Delivery<String> {
+        let answer = exchange(net_private, self.request(Method::POST, "", Some(message))?).await?;
         if !answer.status.is_success() {
-            return Err(parse_error(&answer, state.now()));
+            return Err(parse_error(&answer, clock.now()));
         }
         let odd = |_| DeliveryError::Failed("the response is not from an ntfy server".to_owned());
         serde_json::from_slice(&answer.body).map(|published: Published| published.id).map_err(odd)
@@ -160,7 +165,7 @@ impl ChatBot for Bot {
         card: &'a LinkCard,
     ) -> BoxFuture<'a, Delivery<String>> {
         let body = body(&message.chat, card);
-        Box::pin(async move { self.publish(state, &body).await })
+        Box::pin(async move { self.publish(&state.net_private, &*state.clock, &body).await })
     }
 
     fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {

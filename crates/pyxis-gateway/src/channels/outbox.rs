@@ -9,16 +9,16 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::metric;
-use pyxis_store::chat_identities;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::message_subject::{MessageState, MessageSubject};
+use pyxis_store::{Store, chat_identities};
 
 use super::digest::DigestStep;
 use super::message_content::{Common, MessageContent};
 use super::platform::{ChatBot, Delivery, DeliveryError};
 use super::{approval_message, digest, moves, task_message, unreachable};
 use crate::error::Result;
-use crate::notifications::announce::inquiry::Inquiry;
+use crate::notifications::announce::approval_subject::ApprovalSubject;
 use crate::runtime::metrics_recorder::DeliveryCounters;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
@@ -124,33 +124,52 @@ async fn serve(state: &State, bot: &dyn ChatBot, message: &ChatMessageRow, commo
     let Some(card) = load_content(state, message, common).await? else {
         return Ok(chat_messages::release_claim(store, message, None).await?);
     };
-    let told = match &message.message_ref {
-        // Decided or overdue before anybody was told: there is nothing left to ask.
-        None if card.state != MessageState::Pending || card.expires_at <= state.now() => {
-            return Ok(chat_messages::release_claim(store, message, None).await?);
-        }
-        None if !may_be_notified(state, message).await? => {
-            return Ok(chat_messages::release_claim(store, message, None).await?);
-        }
-        None => match post(state, bot, message, &card).await? {
-            Some(told) => told,
-            None => return Ok(()),
-        },
-        // It stays as it was posted, and nothing more is due.
-        Some(name) if !platform.spec().edits || digest::is_digest(name) => Ok(name.clone()),
-        Some(name) => bot.edit(state, message, name, &card).await.map(|()| name.clone()),
-    };
+    let Some(told) = show(state, bot, message, &card).await? else { return Ok(()) };
     // A message that stays as it was posted asks nothing of the platform.
     let is_edit = |name: &String| platform.spec().edits && !digest::is_digest(name);
     if message.message_ref.as_ref().is_none_or(is_edit) {
         count(platform, &told);
     }
+    record(state, bot, message, &card, told).await
+}
+
+/// Posts or edits a message. `None` if nothing is to be shown now; its claim is released then.
+async fn show(
+    state: &State,
+    bot: &dyn ChatBot,
+    message: &ChatMessageRow,
+    card: &MessageContent,
+) -> Result<Option<Delivery<String>>> {
+    let store = &state.store;
+    let is_over = card.state != MessageState::Pending || card.expires_at <= state.now();
+    Ok(match &message.message_ref {
+        // Decided or overdue before anybody was told: there is nothing left to ask.
+        None if is_over || !may_be_notified(store, message).await? => {
+            chat_messages::release_claim(store, message, None).await?;
+            None
+        }
+        None => post(state, bot, message, card).await?,
+        // It stays as it was posted, and nothing more is due.
+        Some(name) if !message.platform.spec().edits || digest::is_digest(name) => Some(Ok(name.clone())),
+        Some(name) => Some(bot.edit(state, message, name, card).await.map(|()| name.clone())),
+    })
+}
+
+/// Records the outcome of an attempt, and when the next one is due.
+async fn record(
+    state: &State,
+    bot: &dyn ChatBot,
+    message: &ChatMessageRow,
+    card: &MessageContent,
+    told: Delivery<String>,
+) -> Result<()> {
+    let (store, platform) = (&state.store, message.platform);
     match told {
         Ok(name) => {
             chat_messages::record_shown(store, message, card.state, &name, state.now()).await?;
             state.chat_examinations.clear_problem(platform, &message.chat);
             if message.message_ref.is_none() && !digest::is_digest(&name) {
-                bot.add_reactions(state, message, &name, &card).await;
+                bot.add_reactions(state, message, &name, card).await;
             }
             if card.state == MessageState::Pending {
                 state.work.wake_chats(platform);
@@ -190,15 +209,15 @@ fn count(platform: ChatPlatform, told: &Delivery<String>) {
 }
 
 /// True for a room, and for a person who still has that very account and may still decide.
-async fn may_be_notified(state: &State, message: &ChatMessageRow) -> Result<bool> {
+async fn may_be_notified(store: &Store, message: &ChatMessageRow) -> Result<bool> {
     let Some(recipient) = message.recipient else { return Ok(true) };
-    let (store, workspace) = (&state.store, message.workspace_id);
+    let workspace = message.workspace_id;
     let account = chat_identities::find(store, workspace, message.platform, &message.chat).await?;
     if account.is_none_or(|account| account.user_id != recipient) {
         return Ok(false);
     }
     let mut tx = store.begin().await?;
-    Inquiry::may_be_decided_by(&mut tx, workspace, message.subject, recipient).await
+    ApprovalSubject::may_be_decided_by(&mut tx, workspace, message.subject, recipient).await
 }
 
 /// Posts a message, alone or together with others of its chat. `None` if it waits for them.
@@ -234,10 +253,10 @@ async fn post_digest(
     waiting: &[ChatMessageRow],
     brand: &str,
 ) -> Result<Delivery<String>> {
-    let joined = digest::list_joined(state, first).await?;
+    let joined = digest::list_joined(&state.store, first).await?;
     if let Some(earlier) = joined.first().and_then(|row| digest::id(row.message_ref.as_deref()?)) {
         let together = [&joined[..], waiting].concat();
-        let shown = digest::card(state, brand, &together);
+        let shown = digest::card(&state.config, brand, &together);
         match bot.post_link(state, first, Some(earlier), &shown).await {
             // Somebody deleted it.
             Err(DeliveryError::Refused(why)) => {
@@ -246,7 +265,7 @@ async fn post_digest(
             told => return Ok(told),
         }
     }
-    let shown = digest::card(state, brand, waiting);
+    let shown = digest::card(&state.config, brand, waiting);
     Ok(bot.post_link(state, first, None, &shown).await)
 }
 

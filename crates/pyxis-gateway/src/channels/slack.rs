@@ -63,21 +63,31 @@ impl Bot {
     }
 
     /// Posts a message to a room. Returns its id as it is stored.
-    async fn post_body(&self, state: &State, room: &str, mut body: Value) -> Delivery<String> {
+    async fn post_body(
+        &self,
+        net_private: &pyxis_net::Client,
+        room: &str,
+        mut body: Value,
+    ) -> Delivery<String> {
         body["channel"] = recipient(room).into();
-        let posted: api::PostedMessage = self.call(&state.net_private, "chat.postMessage", &body).await?;
+        let posted: api::PostedMessage = self.call(net_private, "chat.postMessage", &body).await?;
         // A person's channel has another id than the person.
         Ok(message_ref(&posted.channel, &posted.ts))
     }
 
     /// Changes a message.
-    async fn update(&self, state: &State, message_ref: &str, mut body: Value) -> Delivery<()> {
+    async fn update(
+        &self,
+        net_private: &pyxis_net::Client,
+        message_ref: &str,
+        mut body: Value,
+    ) -> Delivery<()> {
         let (channel, ts) = message_ref
             .split_once('/')
             .ok_or_else(|| DeliveryError::Refused("the message has no time".to_owned()))?;
         body["channel"] = channel.into();
         body["ts"] = ts.into();
-        self.call::<Value>(&state.net_private, "chat.update", &body).await.map(drop)
+        self.call::<Value>(net_private, "chat.update", &body).await.map(drop)
     }
 }
 
@@ -132,7 +142,7 @@ impl ChatBot for Bot {
         message: &'a ChatMessageRow,
         card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<String>> {
-        Box::pin(self.post_body(state, &message.chat, blocks::content(card)))
+        Box::pin(self.post_body(&state.net_private, &message.chat, blocks::content(card)))
     }
 
     fn post_link<'a>(
@@ -144,8 +154,10 @@ impl ChatBot for Bot {
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
             match earlier {
-                Some(id) => self.update(state, id, blocks::link(card)).await.map(|()| id.to_owned()),
-                None => self.post_body(state, &message.chat, blocks::link(card)).await,
+                Some(id) => {
+                    self.update(&state.net_private, id, blocks::link(card)).await.map(|()| id.to_owned())
+                }
+                None => self.post_body(&state.net_private, &message.chat, blocks::link(card)).await,
             }
         })
     }
@@ -157,7 +169,7 @@ impl ChatBot for Bot {
         message_ref: &'a str,
         card: &'a MessageContent,
     ) -> BoxFuture<'a, Delivery<()>> {
-        Box::pin(self.update(state, message_ref, blocks::content(card)))
+        Box::pin(self.update(&state.net_private, message_ref, blocks::content(card)))
     }
 
     fn read_updates(self: Arc<Self>, state: State, stop: Stop) -> BoxFuture<'static, ()> {

@@ -37,7 +37,7 @@ pub(super) async fn load(
         Err(crate::Error::NotFound(_)) => return Ok(None),
         other => other?,
     };
-    let brand = MessageBrand::load(state, message.workspace_id).await?;
+    let brand = MessageBrand::load(&state.store, &state.config, message.workspace_id).await?;
     // As stored. The end of the time to decide is stored, too, and updates this message.
     let (row, shown) = (&seen.row, MessageState::from(seen.row.state));
     let ((hosts, count), place) = (hosts(&seen.actions), DecideIn::TaskPage);

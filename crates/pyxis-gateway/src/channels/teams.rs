@@ -12,6 +12,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Uri};
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::chat::ChatPlatform;
+use pyxis_core::clock::Clock;
 use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
 
@@ -57,11 +58,17 @@ impl Bot {
         config.chats.get::<TeamsConfig>().cloned().map(|config| Self { config })
     }
 
-    async fn send(&self, state: &State, message: &ChatMessageRow, body: &Value) -> Delivery<String> {
+    async fn send(
+        &self,
+        net_private: &pyxis_net::Client,
+        clock: &dyn Clock,
+        message: &ChatMessageRow,
+        body: &Value,
+    ) -> Delivery<String> {
         let request = request(self.config.endpoints.uri(&message.chat)?, body);
-        let answer = exchange(&state.net_private, request).await?;
+        let answer = exchange(net_private, request).await?;
         // A webhook returns no id.
-        posted(&answer, state.now()).map(|()| message.id.to_string())
+        posted(&answer, clock.now()).map(|()| message.id.to_string())
     }
 }
 
@@ -74,7 +81,7 @@ impl ChatBot for Bot {
         card: &'a LinkCard,
     ) -> BoxFuture<'a, Delivery<String>> {
         let body = body(card);
-        Box::pin(async move { self.send(state, message, &body).await })
+        Box::pin(async move { self.send(&state.net_private, &*state.clock, message, &body).await })
     }
 
     fn sign_in<'a>(&'a self, _state: &'a State) -> BoxFuture<'a, Option<String>> {

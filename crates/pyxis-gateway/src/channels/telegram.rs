@@ -60,14 +60,14 @@ impl Bot {
     }
 
     /// Posts a message. Returns its id.
-    async fn post_body(&self, state: &State, body: &Value) -> Delivery<String> {
-        let posted: api::Message = self.call(&state.net_private, "sendMessage", body).await?;
+    async fn post_body(&self, net_private: &pyxis_net::Client, body: &Value) -> Delivery<String> {
+        let posted: api::Message = self.call(net_private, "sendMessage", body).await?;
         Ok(posted.message_id.to_string())
     }
 
     /// Changes a message.
-    async fn update(&self, state: &State, body: &Value) -> Delivery<()> {
-        match self.call::<Value>(&state.net_private, "editMessageText", body).await {
+    async fn update(&self, net_private: &pyxis_net::Client, body: &Value) -> Delivery<()> {
+        match self.call::<Value>(net_private, "editMessageText", body).await {
             // It shows that already: the answer to an earlier attempt was lost.
             Err(DeliveryError::Refused(why)) if why.contains("message is not modified") => Ok(()),
             other => other.map(drop),
@@ -90,7 +90,7 @@ impl ChatBot for Bot {
     ) -> BoxFuture<'a, Delivery<String>> {
         Box::pin(async move {
             let body = body(&message.chat, None, card);
-            self.post_body(state, &body).await
+            self.post_body(&state.net_private, &body).await
         })
     }
 
@@ -104,8 +104,8 @@ impl ChatBot for Bot {
         Box::pin(async move {
             let body = link_body(&message.chat, earlier, card);
             match earlier {
-                Some(id) => self.update(state, &body).await.map(|()| id.to_owned()),
-                None => self.post_body(state, &body).await,
+                Some(id) => self.update(&state.net_private, &body).await.map(|()| id.to_owned()),
+                None => self.post_body(&state.net_private, &body).await,
             }
         })
     }
@@ -119,7 +119,7 @@ impl ChatBot for Bot {
     ) -> BoxFuture<'a, Delivery<()>> {
         Box::pin(async move {
             let body = body(&message.chat, Some(message_ref), card);
-            self.update(state, &body).await
+            self.update(&state.net_private, &body).await
         })
     }
 

@@ -31,7 +31,7 @@ pub(crate) async fn list(state: &State, platform: ChatPlatform) -> Result<Vec<Un
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for (workspace, chat) in moves::configured(state, platform).await? {
+    for (workspace, chat) in moves::configured(&state.store, &state.config, platform).await? {
         let message = refused.iter().find(|row| row.workspace_id == workspace && row.chat == chat);
         let examined = problems.get(&chat);
         let since = message.map(|row| row.created_at).into_iter().chain(examined.map(|found| found.since));

@@ -112,7 +112,7 @@ async fn revoke(
     admit(&state.store, state.now(), &address(&state.config, &request)).await?;
     let form = TokenForm::read(request).await?;
     let client = client_authentication::authenticate(&state.store, state.now(), &headers, &form).await?;
-    tokens::revoke(&state, &client, &form).await?;
+    tokens::revoke(&state.store, &state.audited, &client, &form).await?;
     Ok(unstored(StatusCode::OK.into_response()))
 }
 

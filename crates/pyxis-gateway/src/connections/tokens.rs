@@ -278,25 +278,30 @@ async fn end(
 
 /// Revokes a token of an authenticated client. An access token ends alone; a refresh token ends its connection. A
 /// token that is not this client's is left alone, and the response is the same.
-pub(super) async fn revoke(state: &State, client_id: &str, form: &TokenForm) -> Result<(), OauthError> {
+pub(super) async fn revoke(
+    store: &Store,
+    audited: &AuditedStore,
+    client_id: &str,
+    form: &TokenForm,
+) -> Result<(), OauthError> {
     let sent = form.required("token")?;
     let token_hash = hash(sent);
-    let found = match (tokens::find(&state.store, &token_hash).await?, family(sent)) {
-        (None, Some(family)) => tokens::find(&state.store, &hash(family)).await?,
+    let found = match (tokens::find(store, &token_hash).await?, family(sent)) {
+        (None, Some(family)) => tokens::find(store, &hash(family)).await?,
         (found, _) => found,
     };
     let Some((token, connection)) = found.filter(|(_, connection)| connection.client_id == client_id) else {
         return Ok(());
     };
     if !token.is_refresh {
-        tokens::remove(&state.store, token.workspace_id, &token_hash).await?;
+        tokens::remove(store, token.workspace_id, &token_hash).await?;
         return Ok(());
     }
     let (workspace, id) = (connection.workspace_id, connection.agent_id);
-    let agent = agents::find(&state.store, workspace, id).await?;
+    let agent = agents::find(store, workspace, id).await?;
     let name = agent.map(|agent| agent.name).unwrap_or_default();
     let actor = Actor { workspace, id: ActorId::Agent(id), name };
-    end(&state.audited, &actor, connection.id, AuditEvent::ConnectionRevoked, "the program").await
+    end(audited, &actor, connection.id, AuditEvent::ConnectionRevoked, "the program").await
 }
 
 #[cfg(test)]

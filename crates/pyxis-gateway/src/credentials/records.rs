@@ -18,6 +18,7 @@ use crate::requests::authorize::{AllowedBy, Matched};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::exchange_metrics::{ExchangeMetrics, SocketEnd};
+use crate::runtime::metrics_recorder::MetricsRecorder;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
@@ -145,15 +146,16 @@ pub(crate) fn listing(
 
 /// A request that now waits for a human.
 pub(crate) fn pending_record(
-    state: &State,
+    metrics: &MetricsRecorder,
+    now: UnixMillis,
     asked: &ValidatedRequest<'_>,
     matched: &Matched,
     txn: TxnId,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = build(state.now(), asked, AuditDecision::Pending, matched, words);
+    let mut record = build(now, asked, AuditDecision::Pending, matched, words);
     record.txn_id = Some(txn);
-    state.metrics().paused.increment(1);
+    metrics.paused.increment(1);
     record
 }
 

@@ -5,8 +5,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_store::Store;
 
-use crate::admin::policies;
-pub use crate::admin::policies::{ExplainedRequest, Explanation};
+use crate::admin::explanation;
+pub use crate::admin::explanation::{ExplainedRequest, Explanation};
 use crate::connections::{is_access_token, run_tokens};
 use crate::error::Result;
 pub use crate::requests::caller::CallerKey;
@@ -70,5 +70,5 @@ pub async fn explain(
     let credential = agent.credential(&state.store, credential).await?;
     let (workspace, name) = (agent.workspace_id(), &credential.row.name);
     let request = ExplainedRequest { agent: Some(&agent.row.name), ..request };
-    policies::explain(state, workspace, name, &request).await
+    explanation::explain(state, workspace, name, &request).await
 }

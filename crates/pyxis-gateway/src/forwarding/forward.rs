@@ -200,27 +200,17 @@ impl Call<'_> {
         claim: Option<&Claimed>,
     ) -> Result<Option<Response>> {
         let url = handshake::http_url(self.head, self.control.target()?);
+        let unless_stale = |error| if_config_current(&state.store, &state.config_cache, generation, error);
         let target = match Target::parse(&url) {
             Ok(target) => target,
-            Err(error) => {
-                return if_config_current(
-                    &state.store,
-                    &state.config_cache,
-                    generation,
-                    Error::InvalidTarget(error.to_string()),
-                )
-                .await;
-            }
+            Err(error) => return unless_stale(Error::InvalidTarget(error.to_string())).await,
         };
         let credential = match agent.credential(&state.store, self.control.credential()?).await {
             Ok(credential) => credential,
-            Err(error) => {
-                return if_config_current(&state.store, &state.config_cache, generation, error).await;
-            }
+            Err(error) => return unless_stale(error).await,
         };
         if self.method == Method::WebSocket && credential.row.connector == Connector::Sidecar {
-            let error = Error::WebSocketUnsupported("its sidecar signs single requests");
-            return if_config_current(&state.store, &state.config_cache, generation, error).await;
+            return unless_stale(Error::WebSocketUnsupported("its sidecar signs single requests")).await;
         }
         let asked = ValidatedRequest {
             agent,
@@ -231,14 +221,7 @@ impl Call<'_> {
             head: self.head,
             generation,
         };
-        let authorization = match authorize::authorize(&state.store, &state.net, &asked).await {
-            Ok(by_url) => {
-                let sent = || clean_headers(&asked.head.headers, asked.credential);
-                content::authorize(&state.config, &state.held_bodies, &asked, by_url, body, sent).await
-            }
-            Err(error) => Err(error),
-        };
-        let refusal = match authorization {
+        let refusal = match authorize_with_content(state, &asked, body).await {
             Ok(Authorization::Allow(matched)) => {
                 return send(state, &asked, &AllowedBy::rule(matched), body, claim).await;
             }
@@ -254,6 +237,17 @@ impl Call<'_> {
         }
         Ok(None)
     }
+}
+
+/// The verdict by URL and addresses, and then by content.
+async fn authorize_with_content(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    body: &mut Option<Body>,
+) -> Result<Authorization> {
+    let by_url = authorize::authorize(&state.store, &state.net, asked).await?;
+    let sent = || clean_headers(&asked.head.headers, asked.credential);
+    content::authorize(&state.config, &state.held_bodies, asked, by_url, body, sent).await
 }
 
 /// Returns an error if the configuration that led to it is still current.

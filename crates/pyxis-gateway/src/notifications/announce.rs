@@ -1,10 +1,10 @@
 //! Announcements of requests and tasks. Each function runs in the transaction of the change and only stores what is to be sent.
 //! Nothing here waits for an external service.
 
+pub(crate) mod approval_subject;
 mod browsers;
 pub(crate) mod chats;
 pub(crate) mod escalation;
-pub(crate) mod inquiry;
 mod quiet;
 mod recipients;
 pub(crate) mod tasks;
@@ -17,7 +17,7 @@ use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::outbox::Outbox;
 use pyxis_store::{Tx, escalation_steps};
 
-use self::inquiry::{AnnouncementRoute, Inquiry};
+use self::approval_subject::{AnnouncementRoute, ApprovalSubject};
 use crate::error::Result;
 use crate::identity::voters::policy_of;
 use crate::notifications::webhooks::emit;
@@ -39,9 +39,9 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
     });
     emit(&state.outbox, state.now(), tx, row.workspace_id, &payload).await?;
     let policy = policy_of(&mut *tx, row.workspace_id, row.credential_id).await?;
-    let (inquiry, route) =
-        (Inquiry::of_new_request(row), AnnouncementRoute::of_request(row, policy.as_ref()));
-    recipients::ask_first(state, tx, &inquiry, &route).await?;
+    let (subject, route) =
+        (ApprovalSubject::of_new_request(row), AnnouncementRoute::of_request(row, policy.as_ref()));
+    recipients::ask_first(state, tx, &subject, &route).await?;
     escalation::schedule(tx, row, policy.as_ref()).await
 }
 

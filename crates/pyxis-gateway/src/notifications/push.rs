@@ -21,7 +21,7 @@ use hyper::body::Incoming;
 use p256::{PublicKey, SecretKey};
 use pyxis_core::brand::SECURED_BY;
 use pyxis_core::entropy::Entropy;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{PushSubscriptionId, WorkspaceId};
 use pyxis_core::secret::SecretBytes;
 use pyxis_core::{entropy, metric};
 use pyxis_net::body::read_capped;
@@ -163,11 +163,20 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     let request = match request(state, &subject, &told, &browser).await {
         Ok(request) => request,
         Err(error) => {
-            place.give_back(state, workspace, browser.id).await?;
+            place.give_back(&state.store, workspace, browser.id).await?;
             return Err(error);
         }
     };
-    let outcome = match timeout(CALL, send(&state.net, request)).await {
+    let outcome = attempt(&state.net, request).await;
+    if !matches!(outcome, PushOutcome::Taken) {
+        place.give_back(&state.store, workspace, browser.id).await?;
+    }
+    record(state, message, browser.id, outcome).await
+}
+
+/// Sends a notification once, and counts the attempt.
+async fn attempt(net: &Client, request: Request<pyxis_net::Body>) -> PushOutcome {
+    let outcome = match timeout(CALL, send(net, request)).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {
             tracing::debug!(%error, "cannot reach a push service");
@@ -175,24 +184,31 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
         }
         Err(_) => PushOutcome::Later(None),
     };
-    let is_taken = matches!(outcome, PushOutcome::Taken);
-    DeliveryCounters::new("push").attempted(is_taken);
-    if !is_taken {
-        place.give_back(state, workspace, browser.id).await?;
-    }
+    DeliveryCounters::new("push").attempted(matches!(outcome, PushOutcome::Taken));
+    outcome
+}
+
+/// Records the outcome of an attempt, and when the next one is due.
+async fn record(
+    state: &State,
+    message: &PushMessageRow,
+    browser: PushSubscriptionId,
+    outcome: PushOutcome,
+) -> Result<()> {
+    let workspace = message.workspace_id;
     match outcome {
         PushOutcome::Taken => {
-            push::succeeded(&state.store, workspace, browser.id, state.now()).await?;
+            push::succeeded(&state.store, workspace, browser, state.now()).await?;
             push::done(&state.store, message).await?;
         }
         // Removes its messages too.
-        PushOutcome::Gone => drop(push::remove(&state.store, workspace, browser.id).await?),
+        PushOutcome::Gone => drop(push::remove(&state.store, workspace, browser).await?),
         // The subscription stays, because the cause may be this server's contact or clock, which can be fixed.
         PushOutcome::Refused(status, why) => {
-            tracing::warn!(status, why, browser = %browser.id, "a push service refused a notification");
+            tracing::warn!(status, why, browser = %browser, "a push service refused a notification");
             let (_, label) = metric::status_label(status);
             metrics::counter!(metric::PUSH_REFUSED.name, "status" => label).increment(1);
-            push::record_refusal(&state.store, workspace, browser.id, (status, &why), state.now()).await?;
+            push::record_refusal(&state.store, workspace, browser, (status, &why), state.now()).await?;
             push::done(&state.store, message).await?;
         }
         PushOutcome::Later(wait) => {

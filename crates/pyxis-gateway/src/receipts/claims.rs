@@ -6,8 +6,9 @@ use pyxis_signing::receipt::{
     ReceiptRequest, ReceiptResponse, ReceiptWorkspace, RecordedFacts, VERSION,
 };
 use pyxis_store::approvals::ApprovalRow;
-use pyxis_store::audit::TreeHead;
-use pyxis_store::workspaces;
+use pyxis_store::audit::{AuditKeys, TreeHead};
+use pyxis_store::cipher::Keyring;
+use pyxis_store::{Store, workspaces};
 use sha2::{Digest, Sha256};
 
 use super::keys;
@@ -24,7 +25,7 @@ pub(super) async fn build(
 ) -> Result<ReceiptClaims> {
     let workspace = workspaces::find(&state.store, row.workspace_id).await?;
     let workspace = workspace.ok_or(Error::not_found("workspace"))?;
-    let response = response_digest(state, row).await?;
+    let response = response_digest(&state.store, &state.keyring, row).await?;
     let claims = ReceiptClaims {
         ver: VERSION,
         iss: state.config.base_url.clone(),
@@ -38,7 +39,7 @@ pub(super) async fn build(
             version: row.credential_version,
         },
         request: request(row, &facts),
-        audit: AuditProof { records: places, head: audit_head(state, head) },
+        audit: AuditProof { records: places, head: audit_head(&state.audit_keys, head) },
         outcome: ReceiptOutcome { response, ..facts.outcome.clone() },
         edit: facts.edit.clone(),
         decision: facts.decision.clone(),
@@ -71,11 +72,15 @@ fn request(row: &ApprovalRow, facts: &RecordedFacts) -> ReceiptRequest {
 }
 
 /// Digest of the stored response. What is stored after a failure is not one.
-async fn response_digest(state: &State, row: &ApprovalRow) -> Result<Option<ReceiptResponse>> {
+async fn response_digest(
+    store: &Store,
+    keyring: &Keyring,
+    row: &ApprovalRow,
+) -> Result<Option<ReceiptResponse>> {
     if row.error.is_some() {
         return Ok(None);
     }
-    let stored = agent_response::open(&state.store, &state.keyring, row).await?;
+    let stored = agent_response::open(store, keyring, row).await?;
     Ok(stored.map(|stored| ReceiptResponse {
         body_sha256: hex::encode(&Sha256::digest(&stored.body)),
         body_bytes: stored.body.len() as u64,
@@ -83,13 +88,13 @@ async fn response_digest(state: &State, row: &ApprovalRow) -> Result<Option<Rece
     }))
 }
 
-fn audit_head(state: &State, head: &TreeHead) -> AuditHead {
+fn audit_head(audit_keys: &AuditKeys, head: &TreeHead) -> AuditHead {
     AuditHead {
         size: head.end.seq.unsigned_abs(),
         root: hex::encode(&head.root),
         mac: hex::encode(&head.end.mac),
         signed_at: head.signed_at.0,
-        kid: keys::audit_key(state).kid().to_owned(),
+        kid: keys::audit_key(audit_keys).kid().to_owned(),
         signature: hex::encode(&head.signature),
     }
 }

@@ -10,6 +10,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_signing::keys::{Algorithm, SigningKey};
 use pyxis_signing::receipt::{ReceiptKeyPurpose, ReceiptKeySet, ReceiptPublicKey};
+use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::receipt_keys::{self, ReceiptKeyRow};
 use pyxis_store::workspaces;
@@ -59,7 +60,7 @@ pub async fn published(state: &State) -> Result<ReceiptKeySet> {
     let keys: Result<Vec<ReceiptPublicKey>> =
         rows.iter().filter(|row| row.withdrawn_at.is_none()).map(public_key).collect();
     let mut keys = keys?;
-    keys.push(audit_key(state));
+    keys.push(audit_key(&state.audit_keys));
     Ok(ReceiptKeySet { keys })
 }
 
@@ -99,8 +100,8 @@ pub(super) async fn signer(state: &State) -> Result<ActiveKey> {
 }
 
 /// The key that signs heads of the audit log.
-pub(super) fn audit_key(state: &State) -> ReceiptPublicKey {
-    ReceiptPublicKey::new(ReceiptKeyPurpose::AuditHead, &state.audit_keys.verifying_key())
+pub(super) fn audit_key(audit_keys: &AuditKeys) -> ReceiptPublicKey {
+    ReceiptPublicKey::new(ReceiptKeyPurpose::AuditHead, &audit_keys.verifying_key())
 }
 
 /// Every key, newest first, of which the newest signs.

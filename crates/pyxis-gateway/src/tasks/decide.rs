@@ -10,7 +10,7 @@ use pyxis_core::metric;
 use pyxis_core::policy::Policy;
 use pyxis_core::task::{self, TaskState};
 use pyxis_store::tasks::{self, TaskActionRow, TaskDecision, TaskRow, TaskStop};
-use pyxis_store::{StoreEvent, Tx, agents, credentials, policies};
+use pyxis_store::{Store, StoreEvent, Tx, agents, credentials, policies};
 use serde_json::{Value, json};
 
 pub use super::trimmed::Approval;
@@ -57,7 +57,7 @@ pub(super) async fn approve_with(
     let mut change = state.audited.begin(actor).await?;
     let tx = &mut change.tx;
     let (row, actions) = read(tx, actor, id).await?;
-    let all = announce::inquiry::task_credentials(&actions);
+    let all = announce::approval_subject::task_credentials(&actions);
     // Changes of these policies wait, so that tightening one also stops this task.
     policies::lock_all(tx, actor.workspace, &all).await?;
     let role = check_eligible(tx, actor, &actions).await?;
@@ -103,7 +103,7 @@ pub(super) async fn approve_with(
         detail["passkey"] = json!({ "id": key.id, "name": key.name, "assertion": evidence });
     }
     change.commit(AuditEvent::TaskApproved, detail).await?;
-    count_and_reload(state, actor, id, "approved").await
+    count_and_reload(&state.store, state.now(), actor, id, "approved").await
 }
 
 /// Denies a task, with a reason for the agent.
@@ -146,7 +146,7 @@ pub async fn deny(
         "reason": reason,
     });
     change.commit(AuditEvent::TaskDenied, detail).await?;
-    count_and_reload(state, actor, id, "denied").await
+    count_and_reload(&state.store, state.now(), actor, id, "denied").await
 }
 
 /// Stops an approved task immediately. Requests that are being sent are completed.
@@ -175,7 +175,7 @@ pub async fn stop(
         "reason": STOPPED,
     });
     change.commit(AuditEvent::TaskStopped, detail).await?;
-    count_and_reload(state, actor, id, "stopped").await
+    count_and_reload(&state.store, state.now(), actor, id, "stopped").await
 }
 
 /// Withdraws an agent's own proposed task.
@@ -186,18 +186,19 @@ pub(super) async fn withdraw(state: &State, actor: &Actor, task: &TaskView) -> R
         TaskDecision { state: TaskState::Withdrawn, by: None, reason: None, expires_at: None, passkey: None };
     store(state, &mut change.tx, actor, id, decision, now).await?;
     change.commit(AuditEvent::TaskWithdrawn, json!({ "task_id": id })).await?;
-    count_and_reload(state, actor, id, "withdrawn").await
+    count_and_reload(&state.store, state.now(), actor, id, "withdrawn").await
 }
 
 /// Counts the outcome of a task, and reads the task again.
 async fn count_and_reload(
-    state: &State,
+    store: &Store,
+    now: UnixMillis,
     actor: &Actor,
     id: TaskId,
     outcome: &'static str,
 ) -> Result<TaskView> {
     metrics::counter!(metric::TASKS.name, "outcome" => outcome).increment(1);
-    view::load(&state.store, actor.workspace, id, state.now()).await
+    view::load(store, actor.workspace, id, now).await
 }
 
 /// Stores a decision and announces it, in the same transaction. Fails if the task is no longer pending.

@@ -1,25 +1,24 @@
 //! The end of the time to decide about proposed tasks.
 
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::metric;
-use pyxis_store::tasks;
+use pyxis_store::{Store, tasks};
 
 use crate::error::Result;
-use crate::runtime::state::State;
 
 /// Tasks expired per round.
 const BATCH: u32 = 500;
 
 /// Expires all proposed tasks whose time has ended. Returns the time of the next expiry.
-pub(crate) async fn expire_due(state: &State) -> Result<Option<UnixMillis>> {
+pub(crate) async fn expire_due(store: &Store, clock: &dyn Clock) -> Result<Option<UnixMillis>> {
     loop {
-        let now = state.now();
-        let due = tasks::due(&state.store, now, BATCH).await?;
+        let now = clock.now();
+        let due = tasks::due(store, now, BATCH).await?;
         if due.is_empty() {
-            return Ok(tasks::next_expiry(&state.store).await?);
+            return Ok(tasks::next_expiry(store).await?);
         }
         for (workspace, id) in due {
-            let mut tx = state.store.begin().await?;
+            let mut tx = store.begin().await?;
             let is_expired = tasks::expire(&mut tx, workspace, id, now).await?;
             tx.commit().await?;
             if is_expired {

@@ -5,17 +5,19 @@ use std::time::Duration;
 use pyxis_core::actor::{Actor, ActorId};
 use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, TaskId};
 use pyxis_core::policy::{ContentCondition, Method, PolicyVerdict};
 use pyxis_core::task::{self, TaskAction, TaskState, TaskUrl};
 use pyxis_core::{digest, metric};
-use pyxis_store::audit::AuditRecord;
+use pyxis_store::audit::{Appender, AuditRecord};
 use pyxis_store::tasks::{self, TaskActionRow, TaskRow};
-use pyxis_store::{StoreError, StoreEvent, agents};
+use pyxis_store::{Store, StoreError, StoreEvent, agents};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use crate::config::Config;
 use crate::credentials::redaction::Redactor;
 use crate::error::{Error, NO_NUL, Result};
 use crate::notifications::announce;
@@ -88,7 +90,7 @@ pub(super) async fn propose(state: &State, agent: &ResolvedAgent, proposal: Prop
     }
     let fingerprint = fingerprint(purpose, minutes, &parsed);
     // Comes before everything that reads credentials, so that a full list ends all guesses about them.
-    if let Some(twin) = find_twin(state, agent, &fingerprint).await? {
+    if let Some(twin) = find_twin(&state.store, state.now(), agent, &fingerprint).await? {
         return Ok(twin);
     }
     let id = TaskId::new(state.now(), &*state.entropy);
@@ -103,17 +105,22 @@ pub(super) async fn propose(state: &State, agent: &ResolvedAgent, proposal: Prop
             ),
             error => error,
         })?;
-        check_action(state, action, &credential, &field)?;
+        check_action(&state.net, action, &credential, &field)?;
         rows.push(action_row(id, index, action, &credential));
     }
     let purpose = redact(state, agent, purpose, &mut rows).await?;
-    let row = task_row(state, agent, id, Words { purpose, fingerprint }, minutes);
+    let row = task_row(&state.config, state.now(), agent, id, Words { purpose, fingerprint }, minutes);
     store(state, agent, row, &rows).await
 }
 
 /// The identical proposal that waits. Fails if as many wait as may.
-async fn find_twin(state: &State, agent: &ResolvedAgent, fingerprint: &str) -> Result<Option<TaskRow>> {
-    let (store, workspace, now) = (&state.store, agent.workspace_id(), state.now());
+async fn find_twin(
+    store: &Store,
+    now: UnixMillis,
+    agent: &ResolvedAgent,
+    fingerprint: &str,
+) -> Result<Option<TaskRow>> {
+    let workspace = agent.workspace_id();
     let twin = tasks::find_proposed(store, workspace, agent.id(), fingerprint, now).await?;
     if twin.is_none() && tasks::count_waiting(store, workspace, agent.id(), now).await? >= MAX_PROPOSED {
         return Err(Error::TooManyTasks { limit: MAX_PROPOSED });
@@ -133,7 +140,7 @@ fn parse(action: ProposedAction, field: &impl Fn(&str) -> String) -> Result<Task
 
 /// Refuses an action that no request could use, so that people only see usable ones. Each request is checked again.
 fn check_action(
-    state: &State,
+    net: &pyxis_net::Client,
     action: &TaskAction,
     credential: &ResolvedCredential,
     field: &impl Fn(&str) -> String,
@@ -153,7 +160,7 @@ fn check_action(
     };
     let in_field = |error: Error| Error::field(field("url"), error.to_string());
     authorize::check_allowed_hosts(credential, &example).map_err(in_field)?;
-    state.net.check_form(&authorize::host_port(&example)).map_err(|error| in_field(error.into()))?;
+    net.check_form(&authorize::host_port(&example)).map_err(|error| in_field(error.into()))?;
     if authorize::decide(credential, action.method, &example).verdict == PolicyVerdict::Deny {
         return refuse(
             "url",
@@ -176,13 +183,13 @@ async fn redact(
     let redactor = Redactor::of_workspace(&state.store, &state.keyring, workspace, &own).await?;
     for (index, action) in actions.iter_mut().enumerate() {
         if redactor.has_own_secret(&action.url) {
-            record_refusal(state, agent, action);
+            record_refusal(&state.audit, state.now(), agent, action);
             let detail = "the URL contains the secret of a credential of this task; leave the action out";
             return Err(Error::field(format!("actions[{index}].url"), detail));
         }
         for condition in action.conditions()? {
             if redactor.has_own_secret(&condition) {
-                record_refusal(state, agent, action);
+                record_refusal(&state.audit, state.now(), agent, action);
                 let detail =
                     "a condition contains the secret of a credential of this task; compare another field";
                 return Err(Error::field(format!("actions[{index}].content"), detail));
@@ -202,8 +209,8 @@ fn shown_content(redactor: &Redactor, action: &TaskActionRow) -> Result<Option<S
 }
 
 /// Records a proposal that was refused because of a secret in it.
-fn record_refusal(state: &State, agent: &ResolvedAgent, action: &TaskActionRow) {
-    let mut record = AuditRecord::new(state.now(), AuditEvent::TaskProposed);
+fn record_refusal(audit: &Appender, now: UnixMillis, agent: &ResolvedAgent, action: &TaskActionRow) {
+    let mut record = AuditRecord::new(now, AuditEvent::TaskProposed);
     record.workspace_id = Some(agent.workspace_id());
     record.actor = ActorId::Agent(agent.id());
     record.actor_name.clone_from(&agent.row.name);
@@ -211,7 +218,7 @@ fn record_refusal(state: &State, agent: &ResolvedAgent, action: &TaskActionRow) 
     record.decision = Some(AuditDecision::Refused.into());
     record.method = Some(action.method.clone());
     record.detail = json!({ "rule": "stored_secret", "action": action.position }).to_string();
-    state.audit.append_detached(record);
+    audit.append_detached(record);
 }
 
 /// Digest of the agent's own words, by which identical proposals are found. That of redacted words would tell which ones
@@ -264,10 +271,16 @@ struct Words {
     fingerprint: String,
 }
 
-fn task_row(state: &State, agent: &ResolvedAgent, id: TaskId, words: Words, minutes: u32) -> TaskRow {
+fn task_row(
+    config: &Config,
+    now: UnixMillis,
+    agent: &ResolvedAgent,
+    id: TaskId,
+    words: Words,
+    minutes: u32,
+) -> TaskRow {
     let of_workspace = agent.workspace.approval_timeout_secs.and_then(|secs| u64::try_from(secs).ok());
-    let window = of_workspace.map_or(state.config.approval_timeout, Duration::from_secs);
-    let now = state.now();
+    let window = of_workspace.map_or(config.approval_timeout, Duration::from_secs);
     TaskRow {
         id,
         workspace_id: agent.workspace_id(),

@@ -13,7 +13,7 @@ use pyxis_store::tasks::{self, TaskActionRow, TaskRow};
 
 use crate::error::{Error, Result};
 use crate::identity::voters;
-use crate::notifications::announce::inquiry::task_credentials;
+use crate::notifications::announce::approval_subject::task_credentials;
 
 pub use pyxis_store::tasks::TaskFilter;
 

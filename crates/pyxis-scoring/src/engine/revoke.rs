@@ -87,6 +87,15 @@ impl DigestRecord {
             Self::Claims(held) => held.iter().map(|held| held.claim.address).collect(),
         }
     }
+
+    /// Nullifiers of claims without a Stamp.
+    fn left_nullifiers(&self) -> impl Iterator<Item = &Nullifier> {
+        let held: &[HeldClaim] = match self {
+            Self::Stamp(_) => &[],
+            Self::Claims(held) => held,
+        };
+        held.iter().map(|held| &held.claim.nullifier)
+    }
 }
 
 /// Removes the rows that depend on the digests of one credential; true if a Stamp was removed. `None`: roll back and
@@ -101,45 +110,26 @@ async fn remove_rows(
     digests: &[SigningDigest],
     now: UnixMillis,
 ) -> Result<Option<bool>> {
-    let mut addresses = BTreeSet::new();
-    for digest in digests {
-        // An unreadable one counts nowhere: just delete it.
-        stamps::discard_damaged(tx, workspace, digest).await?;
-        addresses.extend(DigestRecord::read(tx, workspace, digest).await?.addresses());
-    }
+    let addresses = lock_holders(tx, workspace, digests).await?;
     if addresses.is_empty() {
         return Ok(Some(false));
     }
-    let addresses: Vec<EvmAddress> = addresses.into_iter().collect();
-    addresses::lock_known(tx, workspace, &addresses).await?;
     // While this waited for the holder, a Stamp may have been removed and left its claims.
-    let mut standing = Vec::with_capacity(digests.len());
-    let mut left = BTreeSet::new();
+    let mut records = Vec::with_capacity(digests.len());
     for digest in digests {
-        let found = DigestRecord::read(tx, workspace, digest).await?;
-        if let DigestRecord::Claims(held) = &found {
-            left.extend(held.iter().map(|held| held.claim.nullifier.clone()));
-        }
-        standing.push((digest, found));
+        records.push((digest, DigestRecord::read(tx, workspace, digest).await?));
     }
+    let left: BTreeSet<_> = records.iter().flat_map(|(_, found)| found.left_nullifiers()).cloned().collect();
     let left: Vec<Nullifier> = left.into_iter().collect();
-    let mut all = Vec::new();
-    for address in &addresses {
-        all.extend(stamps::all_of(&mut *tx, workspace, *address).await?.stamps);
-    }
-    let lists: Vec<_> = all.iter().map(|stamp| stamp.nullifiers.as_slice()).collect();
-    let Some(sets) = hold_sets(tx, workspace, &left, &lists, now).await? else { return Ok(None) };
+    let Some(sets) = lock_sets(tx, workspace, &addresses, &left, now).await? else { return Ok(None) };
     let mut removed = false;
-    for (digest, found) in standing {
+    for (digest, found) in records {
         // Until their sets were locked, the claims may have moved to another name or address.
         let held = claims::of_digest(&mut *tx, workspace, digest).await?;
         match found {
             DigestRecord::Stamp(stamp) => {
-                stamps::remove(tx, workspace, &stamp).await?;
+                remove_stamp(tx, workspace, &stamp, &held, &sets).await?;
                 removed = true;
-                release(tx, workspace, &held).await?;
-                let renewed = left_by_renewals(tx, workspace, &stamp, &sets).await?;
-                release(tx, workspace, &renewed).await?;
             }
             DigestRecord::Claims(_) => {
                 let is_locked = |held: &HeldClaim| {
@@ -158,6 +148,53 @@ async fn remove_rows(
         }
     }
     Ok(Some(removed))
+}
+
+/// Locks the holders of the rows that depend on the digests, in their order, and deletes what cannot be read.
+async fn lock_holders(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    digests: &[SigningDigest],
+) -> Result<Vec<EvmAddress>> {
+    let mut addresses = BTreeSet::new();
+    for digest in digests {
+        // An unreadable one counts nowhere: just delete it.
+        stamps::discard_damaged(tx, workspace, digest).await?;
+        addresses.extend(DigestRecord::read(tx, workspace, digest).await?.addresses());
+    }
+    let addresses: Vec<EvmAddress> = addresses.into_iter().collect();
+    addresses::lock_known(tx, workspace, &addresses).await?;
+    Ok(addresses)
+}
+
+/// Locks the sets of all Stamps of the holders, and of the nullifiers that were left. `None`: roll back and start again.
+async fn lock_sets(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    addresses: &[EvmAddress],
+    left: &[Nullifier],
+    now: UnixMillis,
+) -> Result<Option<Sets>> {
+    let mut all = Vec::new();
+    for address in addresses {
+        all.extend(stamps::all_of(&mut *tx, workspace, *address).await?.stamps);
+    }
+    let lists: Vec<_> = all.iter().map(|stamp| stamp.nullifiers.as_slice()).collect();
+    hold_sets(tx, workspace, left, &lists, now).await
+}
+
+/// Removes a Stamp, and ends its claims and those that earlier credentials of it left.
+async fn remove_stamp(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    stamp: &StampRow,
+    held: &[HeldClaim],
+    sets: &Sets,
+) -> Result<()> {
+    stamps::remove(tx, workspace, stamp).await?;
+    release(tx, workspace, held).await?;
+    let renewed = left_by_renewals(tx, workspace, stamp, sets).await?;
+    release(tx, workspace, &renewed).await
 }
 
 /// The holder's other claims, under the same name, on the Stamp's nullifiers. They rest on credentials that this one

@@ -187,53 +187,72 @@ async fn outcomes(
         let gone = || CheckOutcome::Withdraw("this Stamp is no longer issued".to_owned());
         return Ok(rows.iter().map(|_| gone()).collect());
     };
-    let OnChainRule { network, condition } = match StampRule::from_row(&rule)? {
-        StampRule::OnChain(rule) => rule,
-        StampRule::AllowList => {
-            let addresses: Vec<_> = rows.iter().map(|row| row.address).collect();
-            let listed = listed_addresses::among(store, *workspace, provider, &addresses).await?;
-            let standing = |row: &IssuedStampRow| {
-                if listed.contains(&row.address) {
-                    CheckOutcome::Holds
-                } else {
-                    CheckOutcome::Withdraw("the address left the list".to_owned())
-                }
-            };
-            return Ok(rows.iter().map(standing).collect());
+    match StampRule::from_row(&rule)? {
+        StampRule::AllowList => list_outcomes(store, (*workspace, provider), rows).await,
+        StampRule::OnChain(rule) => condition_outcomes(store, networks, rule, provider, rows, now).await,
+    }
+}
+
+/// The outcomes for Stamps that an allow list issues.
+async fn list_outcomes(
+    store: &Store,
+    (workspace, provider): (WorkspaceId, &StampName),
+    rows: &[IssuedStampRow],
+) -> Result<Vec<CheckOutcome>> {
+    let addresses: Vec<_> = rows.iter().map(|row| row.address).collect();
+    let listed = listed_addresses::among(store, workspace, provider, &addresses).await?;
+    let standing = |row: &IssuedStampRow| {
+        if listed.contains(&row.address) {
+            CheckOutcome::Holds
+        } else {
+            CheckOutcome::Withdraw("the address left the list".to_owned())
         }
     };
+    Ok(rows.iter().map(standing).collect())
+}
+
+/// The outcomes for Stamps that are issued while a condition holds.
+async fn condition_outcomes(
+    store: &Store,
+    networks: &EvmNetworks,
+    OnChainRule { network, condition }: OnChainRule,
+    provider: &StampName,
+    rows: &[IssuedStampRow],
+    now: UnixMillis,
+) -> Result<Vec<CheckOutcome>> {
     let unknown = || rows.iter().map(|_| CheckOutcome::Unknown).collect();
     let Some(network) = networks.find_by_name(&network) else {
         tracing::warn!(network, %provider, "no node of this network; its Stamps are not checked");
         return Ok(unknown());
     };
-    let subject = |row: &IssuedStampRow| {
-        let items: Vec<String> = serde_json::from_str(&row.items).ok()?;
-        let items = items.iter().map(|text| amount::read(text)).collect::<Option<_>>()?;
-        Some(ConditionSubject { address: row.address, items })
-    };
-    let subjects = rows.iter().map(subject).collect::<Option<Vec<_>>>();
+    let subjects = rows.iter().map(condition_subject).collect::<Option<Vec<_>>>();
     let subjects = subjects.ok_or_else(|| Error::Internal("an issued Stamp with damaged items".into()))?;
-    match evaluate(network, &*condition, &subjects, now).await {
-        Ok(verdicts) => {
-            let mut standing = Vec::with_capacity(rows.len());
-            for (row, verdict) in rows.iter().zip(verdicts) {
-                standing.push(match verdict {
-                    Ok(ConditionResult::Holds(holding)) => check_account(store, row, &holding).await?,
-                    Ok(ConditionResult::Fails(reason)) => CheckOutcome::Withdraw(reason),
-                    Err(cause) => {
-                        tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
-                        CheckOutcome::Unknown
-                    }
-                });
-            }
-            Ok(standing)
-        }
+    let verdicts = match evaluate(network, &*condition, &subjects, now).await {
+        Ok(verdicts) => verdicts,
         Err(error) => {
             tracing::warn!(%error, %provider, "cannot ask the condition of issued Stamps; they stay");
-            Ok(unknown())
+            return Ok(unknown());
         }
+    };
+    let mut standing = Vec::with_capacity(rows.len());
+    for (row, verdict) in rows.iter().zip(verdicts) {
+        standing.push(match verdict {
+            Ok(ConditionResult::Holds(holding)) => check_account(store, row, &holding).await?,
+            Ok(ConditionResult::Fails(reason)) => CheckOutcome::Withdraw(reason),
+            Err(cause) => {
+                tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
+                CheckOutcome::Unknown
+            }
+        });
     }
+    Ok(standing)
+}
+
+/// The address and items that a condition must hold for; `None` if the items are damaged.
+fn condition_subject(row: &IssuedStampRow) -> Option<ConditionSubject> {
+    let items: Vec<String> = serde_json::from_str(&row.items).ok()?;
+    let items = items.iter().map(|text| amount::read(text)).collect::<Option<_>>()?;
+    Some(ConditionSubject { address: row.address, items })
 }
 
 /// Withdraws the Stamp that an address has by a condition, if the condition now gives it another account. Its claim would

@@ -1,6 +1,5 @@
 //! Scorers: their weights and threshold.
 
-use pyxis_store::audit::AuditedStore;
 use std::time::Duration;
 
 use pyxis_core::actor::Actor;
@@ -10,6 +9,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
+use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::scorers::{self, ScorerRow, Terms};
 use pyxis_store::{Store, addresses, leases, scorer_changes, scores};
 use serde_json::json;
@@ -148,25 +148,37 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: ScorerId, patch: Score
     if let Some(effective_from) = patch.effective_from {
         schedule(change, id, patch, effective_from, now).await?;
     } else if with_terms {
-        let read = patch.revision.ok_or_else(|| {
-            Error::field("revision", "send the revision of weights and threshold that you have read")
-        })?;
-        let stored = before.revision;
-        let keeps_from = patch.keep_until_expiry.then_some(now);
-        let terms =
-            Terms { revision: read, ..before }.changed(patch.threshold, patch.weights.clone(), keeps_from);
-        let set = scorers::set_terms(&mut change.tx, actor.workspace, id, &terms).await?;
-        let revision = set.ok_or(Error::Changed { revision: stored })?;
-        let detail = json!({
-            "scorer": id, "name": patch.name, "revision": revision,
-            "threshold": terms.threshold, "weights": patch.weights,
-            "keep_until_expiry": patch.keep_until_expiry,
-        });
-        change.commit(AuditEvent::ScorerTermsChanged, detail).await?;
+        change_terms(change, id, patch, before, now).await?;
     } else if patch.name.is_some() {
         change.commit(AuditEvent::ScorerRenamed, json!({ "scorer": id, "name": patch.name })).await?;
     }
     get(&db.store, actor.workspace, id, now).await
+}
+
+/// Changes weights and threshold at once.
+async fn change_terms(
+    mut change: Change<'_>,
+    id: ScorerId,
+    patch: ScorerPatch,
+    before: Terms,
+    now: UnixMillis,
+) -> Result<()> {
+    let read = patch.revision.ok_or_else(|| {
+        Error::field("revision", "send the revision of weights and threshold that you have read")
+    })?;
+    let stored = before.revision;
+    let keeps_from = patch.keep_until_expiry.then_some(now);
+    let terms =
+        Terms { revision: read, ..before }.changed(patch.threshold, patch.weights.clone(), keeps_from);
+    let workspace = change.actor.workspace;
+    let set = scorers::set_terms(&mut change.tx, workspace, id, &terms).await?;
+    let revision = set.ok_or(Error::Changed { revision: stored })?;
+    let detail = json!({
+        "scorer": id, "name": patch.name, "revision": revision,
+        "threshold": terms.threshold, "weights": patch.weights,
+        "keep_until_expiry": patch.keep_until_expiry,
+    });
+    Ok(change.commit(AuditEvent::ScorerTermsChanged, detail).await?)
 }
 
 /// Removes a scorer with its scores, history and claims. The scorer disappears at once. Its data is deleted in pieces,

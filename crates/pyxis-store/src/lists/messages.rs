@@ -3,7 +3,7 @@
 use pyxis_core::id::WorkspaceId;
 
 use super::{Direction, ListSpec, SortKey};
-use crate::chat_messages::ChatMessageRow;
+use crate::chat_messages::{ChatMessageRow, chat_message_columns};
 
 impl ChatMessageRow {
     /// Name of the platform.
@@ -21,14 +21,14 @@ impl ChatMessageRow {
 /// Messages of a workspace that could not be shown as desired, newest first unless sorted.
 pub fn failing_messages(workspace: WorkspaceId) -> ListSpec<ChatMessageRow> {
     ListSpec::new(
-        "id, workspace_id, subject, subject_id, platform, chat, wanted, shown, message_ref, attempts, next_at, \
-         error, created_at, recipient",
-        " FROM (SELECT id, workspace_id, 'request' AS subject, txn_id AS subject_id, platform, chat, wanted, \
-         shown, message_ref, attempts, next_at, error, created_at, recipient FROM chat_messages \
-         WHERE workspace_id = $1 AND error IS NOT NULL UNION ALL \
-         SELECT id, workspace_id, 'task' AS subject, task_id AS subject_id, platform, chat, wanted, \
-         shown, message_ref, attempts, next_at, error, created_at, recipient FROM task_messages \
-         WHERE workspace_id = $1 AND error IS NOT NULL) AS messages WHERE error IS NOT NULL",
+        chat_message_columns!("subject, subject_id"),
+        concat!(
+            " FROM (SELECT ",
+            chat_message_columns!("'request' AS subject, txn_id AS subject_id"),
+            " FROM chat_messages WHERE workspace_id = $1 AND error IS NOT NULL UNION ALL SELECT ",
+            chat_message_columns!("'task' AS subject, task_id AS subject_id"),
+            " FROM task_messages WHERE workspace_id = $1 AND error IS NOT NULL) AS messages WHERE error IS NOT NULL",
+        ),
         &["platform", "chat", "subject_id", "error"],
         (SortKey::exact("id"), Direction::Descending),
     )

@@ -124,43 +124,13 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
     findings.push(data_dir(config));
     findings.push(open_files_limit(config));
     findings.extend(resolver::examine(config).await);
-    if let Err(error) = signed_head::expect_file(config) {
-        findings.push(trail::missing_database(&error));
-        return false;
-    }
-    let store = match open_existing(config) {
+    let store = match usable_database(config).await {
         Ok(store) => store,
-        Err(error) => {
-            findings.push(Finding::bad(
-                "database",
-                format!("{error:#}"),
-                "run pyxis bootstrap, or check --database",
-            ));
+        Err(finding) => {
+            findings.push(finding);
             return false;
         }
     };
-    // Before any prepared statement, which a pooler in transaction mode refuses in other words.
-    if let Err(error) = store.check_sessions().await {
-        let fix = match &error {
-            StoreError::Address(_) => "give Pyxis a session of its own",
-            _ => UNREACHABLE,
-        };
-        findings.push(Finding::bad("database", error, fix));
-        return false;
-    }
-    if let Err(error) = store.ping().await {
-        findings.push(Finding::bad("database", error, UNREACHABLE));
-        return false;
-    }
-    // Everything below reads tables, which another release may have changed.
-    if store.schema_version().await.is_err() {
-        findings.push(schema(&store).await);
-        return false;
-    }
-    if let Err(error) = signed_head::expect_records(config, &store).await {
-        findings.push(trail::missing_database(&error));
-        return false;
-    }
     findings.push(Finding::good("database"));
     findings.push(trail::file(&store).await);
     let schema = schema(&store).await;
@@ -184,6 +154,31 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
         findings.extend(chats(config).await);
     }
     has_key
+}
+
+/// The database, if it answers and holds the records that belong to the data directory.
+async fn usable_database(config: &Config) -> Result<Store, Finding> {
+    let part = "database";
+    signed_head::expect_file(config).map_err(|error| trail::missing_database(&error))?;
+    let store = open_existing(config).map_err(|error| {
+        Finding::bad(part, format!("{error:#}"), "run pyxis bootstrap, or check --database")
+    })?;
+    // Before any prepared statement, which a pooler in transaction mode refuses in other words.
+    store.check_sessions().await.map_err(|error| {
+        let fix = match &error {
+            StoreError::Address(_) => "give Pyxis a session of its own",
+            _ => UNREACHABLE,
+        };
+        Finding::bad(part, error, fix)
+    })?;
+    store.ping().await.map_err(|error| Finding::bad(part, error, UNREACHABLE))?;
+    // Everything below reads tables, which another release may have changed.
+    if store.schema_version().await.is_err() {
+        return Err(schema(&store).await);
+    }
+    let records = signed_head::expect_records(config, &store).await;
+    records.map_err(|error| trail::missing_database(&error))?;
+    Ok(store)
 }
 
 /// The limit of a server started as this command was; a service manager may set another one.

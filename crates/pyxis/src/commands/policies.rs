@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::approver_count::ApproverCount;
-use pyxis_gateway::admin::policies::ExplainedRequest;
-use pyxis_gateway::admin::{credentials, policies};
+use pyxis_gateway::admin::explanation::{self, ExplainedRequest};
+use pyxis_gateway::admin::{credentials, policies, workspaces};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::json;
 
@@ -62,7 +62,7 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<ExitC
                 content_type: Some(content_type.as_str()),
             };
             let row = credential_row(&app, &actor, &credential).await?;
-            let said = policies::explain(state, actor.workspace, &row.name, &request).await?;
+            let said = explanation::explain(state, actor.workspace, &row.name, &request).await?;
             if global.json {
                 out::json(&serde_json::to_value(&said)?);
             } else {
@@ -106,7 +106,7 @@ async fn stored(
     version: i64,
 ) -> Result<()> {
     let (store, workspace, name) = (&app.gateway.store, credential.workspace_id, &credential.name);
-    let mode = policies::mode(store, workspace).await?;
+    let mode = workspaces::get(store, workspace).await?.mode;
     let mut warnings = policies::warnings(credential, Some(policy), mode);
     warnings.extend(ApproverCount::load(store, workspace, credential.id, policy).await?.warnings(policy));
     if global.json {

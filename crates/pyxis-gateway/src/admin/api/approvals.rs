@@ -25,6 +25,7 @@ use crate::approvals::edit::{RequestEdit, Reviewed};
 use crate::approvals::edited::EditedRecord;
 use crate::approvals::view::{self, ApprovalView, Filter};
 use crate::approvals::viewer_status::{self, NOT_YOURS};
+use crate::config::Config;
 use crate::credentials::signing;
 use crate::error::{Error, Result};
 use crate::problems::{
@@ -261,7 +262,7 @@ impl Paged for ApprovalResponse {
 
 pub(super) type ApprovalListResponse = PagedList<ApprovalResponse>;
 
-fn approval_response(state: &State, view: ApprovalView, policy: Option<&Policy>) -> ApprovalResponse {
+fn approval_response(config: &Config, view: ApprovalView, policy: Option<&Policy>) -> ApprovalResponse {
     let headers = view.telling_headers();
     let edited = edit_response(&view);
     let row = view.row;
@@ -308,7 +309,7 @@ fn approval_response(state: &State, view: ApprovalView, policy: Option<&Policy>)
         deny_reason: row.deny_reason,
         upstream_status: row.upstream_status,
         error: row.error,
-        approval_url: format!("{}/approve/{}", state.config.base_url, row.txn_id),
+        approval_url: format!("{}/approve/{}", config.base_url, row.txn_id),
     }
 }
 
@@ -391,7 +392,7 @@ pub(super) async fn list(
         policies::list(&state.store, caller.workspace()).await?.into_iter().collect();
     let shown = |view: ApprovalView| {
         let policy = policies.get(&view.row.credential_id);
-        approval_response(&state, view, policy)
+        approval_response(&state.config, view, policy)
     };
     Ok(Json(PagedList::new(views.into_iter().map(shown).collect(), limit)))
 }
@@ -470,7 +471,7 @@ pub(super) async fn show(
     } else {
         None
     };
-    Ok(Json(ApprovalResponse { grant_coverage, ..approval_response(&state, view, policy.as_ref()) }))
+    Ok(Json(ApprovalResponse { grant_coverage, ..approval_response(&state.config, view, policy.as_ref()) }))
 }
 
 /// Approve a request, optionally with a grant.

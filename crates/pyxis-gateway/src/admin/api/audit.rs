@@ -126,7 +126,7 @@ pub(super) async fn search(
         limit,
         ..AuditFilter::default()
     };
-    let entries = audit::search(&state, actor.workspace, &filter).await?;
+    let entries = audit::search(&state.store, &state.audit, actor.workspace, &filter).await?;
     let records =
         entries.iter().map(|entry| RecordResponse { seq: entry.record.seq, json: audit::to_json(entry) });
     Ok(Json(PagedList::new(records.collect(), limit)))

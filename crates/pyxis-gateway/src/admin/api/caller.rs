@@ -9,7 +9,9 @@ use axum::response::IntoResponse;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use pyxis_core::clock::UnixMillis;
 use pyxis_http::admin::{ManagerAuth, ManagerFuture};
+use pyxis_store::Store;
 use pyxis_store::credentials::CredentialRow;
 
 use crate::admin::callers::Caller;
@@ -49,20 +51,20 @@ fn bearer(headers: &HeaderMap) -> Result<&str> {
 }
 
 /// The caller: a session may do what the person may, a token only what its scopes say.
-async fn caller(state: &State, headers: &HeaderMap, scope: &'static str) -> Result<Caller> {
+async fn caller(store: &Store, now: UnixMillis, headers: &HeaderMap, scope: &'static str) -> Result<Caller> {
     let text = bearer(headers)?;
     if !text.starts_with(tokens::PREFIX) {
-        return Ok(sessions::find(&state.store, text, state.now()).await?.into_caller());
+        return Ok(sessions::find(store, text, now).await?.into_caller());
     }
-    let (token, user) = tokens::find(&state.store, text, state.now()).await?;
+    let (token, user) = tokens::find(store, text, now).await?;
     if !tokens::scopes(&token).names().contains(&scope) {
         return Err(Error::InsufficientScope(scope));
     }
     Ok(Caller { user, token: Some(token) })
 }
 
-async fn manager(state: &State, headers: &HeaderMap) -> Result<Caller> {
-    let caller = caller(state, headers, Scopes::ADMIN).await?;
+async fn manager(store: &Store, now: UnixMillis, headers: &HeaderMap) -> Result<Caller> {
+    let caller = caller(store, now, headers, Scopes::ADMIN).await?;
     caller.require_manager()?;
     Ok(caller)
 }
@@ -94,7 +96,7 @@ impl FromRequestParts<State> for Approving {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
-        caller(state, &parts.headers, Scopes::APPROVE).await.map(Self)
+        caller(&state.store, state.now(), &parts.headers, Scopes::APPROVE).await.map(Self)
     }
 }
 
@@ -102,7 +104,7 @@ impl FromRequestParts<State> for Editing {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
-        let caller = caller(state, &parts.headers, Scopes::ADMIN).await?;
+        let caller = caller(&state.store, state.now(), &parts.headers, Scopes::ADMIN).await?;
         let path = Path::<HashMap<String, String>>::from_request_parts(parts, state).await;
         let path = path.map_err(|_| Error::not_found("credential"))?;
         let name = path.get("credential").ok_or(Error::not_found("credential"))?;
@@ -117,7 +119,9 @@ impl FromRequestParts<State> for Editing {
 /// An owner or admin with a session, or their token with `px:admin`.
 impl ManagerAuth<Caller> for State {
     fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a, Caller> {
-        Box::pin(async move { manager(self, headers).await.map_err(IntoResponse::into_response) })
+        Box::pin(async move {
+            manager(&self.store, self.now(), headers).await.map_err(IntoResponse::into_response)
+        })
     }
 }
 
@@ -125,7 +129,8 @@ impl ManagerAuth<Caller> for State {
 impl ManagerAuth for State {
     fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
         Box::pin(async move {
-            let caller = manager(self, headers).await.map_err(IntoResponse::into_response)?;
+            let caller =
+                manager(&self.store, self.now(), headers).await.map_err(IntoResponse::into_response)?;
             Ok(caller.actor())
         })
     }

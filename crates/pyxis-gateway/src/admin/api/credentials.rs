@@ -8,6 +8,8 @@ use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time, Uri};
 use pyxis_http::{Json, Path};
+use pyxis_store::Store;
+use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::CredentialRow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -160,9 +162,9 @@ impl Listed for CredentialResponse {
 
 pub(super) type CredentialListResponse = CompleteList<CredentialResponse>;
 
-async fn credential_response(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
+async fn credential_response(store: &Store, row: CredentialRow) -> Result<CredentialResponse> {
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-    let granted_scope = connect::granted_scope(&state.store, &row).await?;
+    let granted_scope = connect::granted_scope(store, &row).await?;
     Ok(CredentialResponse {
         id: row.id.to_string(),
         name: row.name,
@@ -185,9 +187,13 @@ async fn credential_response(state: &State, row: CredentialRow) -> Result<Creden
     })
 }
 
-async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
-    let warnings = credentials::warnings(&state.keyring, &row);
-    Ok(CredentialResponse { warnings, ..credential_response(state, row).await? })
+async fn shown_with_warnings(
+    store: &Store,
+    keyring: &Keyring,
+    row: CredentialRow,
+) -> Result<CredentialResponse> {
+    let warnings = credentials::warnings(keyring, &row);
+    Ok(CredentialResponse { warnings, ..credential_response(store, row).await? })
 }
 
 /// List credentials.
@@ -206,7 +212,7 @@ pub(super) async fn list(
     let rows = credentials::list(&state.store, actor.workspace).await?;
     let mut credentials = Vec::with_capacity(rows.len());
     for row in rows {
-        credentials.push(credential_response(&state, row).await?);
+        credentials.push(credential_response(&state.store, row).await?);
     }
     Ok(Json(credentials.into()))
 }
@@ -265,7 +271,7 @@ pub(super) async fn create(
         secret: input.secret.map(SecretValue::from_json).transpose()?,
     };
     let row = credentials::create(&state, &actor, input).await?;
-    Ok((StatusCode::CREATED, Json(shown_with_warnings(&state, row).await?)))
+    Ok((StatusCode::CREATED, Json(shown_with_warnings(&state.store, &state.keyring, row).await?)))
 }
 
 /// Show a credential.
@@ -311,7 +317,7 @@ pub(super) async fn show(
     Path(name): Path<String>,
 ) -> Result<Json<CredentialResponse>> {
     let row = credentials::get(&state.store, actor.workspace, &name).await?;
-    Ok(Json(shown_with_warnings(&state, row).await?))
+    Ok(Json(shown_with_warnings(&state.store, &state.keyring, row).await?))
 }
 
 /// Change a credential's configuration.
@@ -345,7 +351,7 @@ pub(super) async fn update(
         options: input.options,
     };
     let row = credentials::update(&state, &actor, &name, patch).await?;
-    Ok(Json(shown_with_warnings(&state, row).await?))
+    Ok(Json(shown_with_warnings(&state.store, &state.keyring, row).await?))
 }
 
 /// Replace a credential's secret.

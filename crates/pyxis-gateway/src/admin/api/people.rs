@@ -11,6 +11,7 @@ use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path};
+use pyxis_store::Store;
 use pyxis_store::users::UserRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -137,10 +138,10 @@ struct Grants {
 }
 
 impl Grants {
-    async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
-        let names = credentials::list(&state.store, workspace).await?;
+    async fn load(store: &Store, workspace: WorkspaceId) -> Result<Self> {
+        let names = credentials::list(store, workspace).await?;
         let names = names.into_iter().map(|row| (row.id, row.name)).collect();
-        Ok(Self { names, all: rights::list(&state.store, workspace).await? })
+        Ok(Self { names, all: rights::list(store, workspace).await? })
     }
 
     fn rights_of(&self, user: UserId) -> Vec<RightResponse> {
@@ -172,8 +173,8 @@ fn member_response(user: UserRow, grants: &Grants, link: Option<String>) -> Memb
     }
 }
 
-async fn load_member(state: &State, user: UserRow, link: Option<String>) -> Result<Json<MemberResponse>> {
-    let grants = Grants::load(state, user.workspace_id).await?;
+async fn load_member(store: &Store, user: UserRow, link: Option<String>) -> Result<Json<MemberResponse>> {
+    let grants = Grants::load(store, user.workspace_id).await?;
     Ok(Json(member_response(user, &grants, link)))
 }
 
@@ -195,7 +196,7 @@ pub(super) async fn list(
     Manager(actor): Manager,
 ) -> Result<Json<MemberListResponse>> {
     let users = people::list(&state.store, actor.workspace).await?;
-    let grants = Grants::load(&state, actor.workspace).await?;
+    let grants = Grants::load(&state.store, actor.workspace).await?;
     Ok(Json(users.into_iter().map(|user| member_response(user, &grants, None)).collect()))
 }
 
@@ -218,7 +219,7 @@ pub(super) async fn show(
     Path(user): Path<String>,
 ) -> Result<Json<MemberResponse>> {
     let user = people::get(&state.store, actor.workspace, id(&user)?).await?;
-    load_member(&state, user, None).await
+    load_member(&state.store, user, None).await
 }
 
 /// Add a member and create their sign-in link.
@@ -248,7 +249,7 @@ pub(super) async fn add(
     let right = |granted: &RightResponse| Right { approve: granted.approve, policy: granted.policy };
     let grants: Vec<_> = input.credentials.iter().map(|one| (one.name.clone(), right(one))).collect();
     let (user, link) = people::invite(&state, &person.actor(), &input.email, role, &grants).await?;
-    Ok((StatusCode::CREATED, load_member(&state, user, Some(link.expose().clone())).await?))
+    Ok((StatusCode::CREATED, load_member(&state.store, user, Some(link.expose().clone())).await?))
 }
 
 /// Invite a person.
@@ -275,8 +276,8 @@ pub(super) async fn invite(
 }
 
 /// The person, if the caller may change them: owners only for an owner.
-async fn changeable(state: &State, caller: &Caller, user: &str) -> Result<UserRow> {
-    let user = people::get(&state.store, caller.workspace(), id(user)?).await?;
+async fn changeable(store: &Store, caller: &Caller, user: &str) -> Result<UserRow> {
+    let user = people::get(store, caller.workspace(), id(user)?).await?;
     if user.role == Role::Owner && !caller.is_owner() {
         return Err(Error::Forbidden("only an owner can change owners or create links for them"));
     }
@@ -307,7 +308,7 @@ pub(super) async fn update(
     Path(user): Path<String>,
     Json(input): Json<UpdateMemberRequest>,
 ) -> Result<Json<MemberResponse>> {
-    let mut now = changeable(&state, &person, &user).await?;
+    let mut now = changeable(&state.store, &person, &user).await?;
     if input.role == Some(Role::Owner) && !person.is_owner() {
         return Err(Error::Forbidden("only an owner can make someone an owner"));
     }
@@ -317,7 +318,7 @@ pub(super) async fn update(
     if let Some(enabled) = input.enabled {
         now = people::set_enabled(&state.audited, &person.actor(), now.id, enabled).await?;
     }
-    load_member(&state, now, None).await
+    load_member(&state.store, now, None).await
 }
 
 /// Create a sign-in link for a member.
@@ -342,7 +343,7 @@ pub(super) async fn link(
     ManagerInPerson(person): ManagerInPerson,
     Path(user): Path<String>,
 ) -> Result<(StatusCode, Json<Link>)> {
-    let user = changeable(&state, &person, &user).await?;
+    let user = changeable(&state.store, &person, &user).await?;
     let link = people::link(&state, &person.actor(), user.id).await?;
     Ok((StatusCode::CREATED, Json(Link { link: link.expose().clone() })))
 }
@@ -376,7 +377,7 @@ pub(super) async fn put_rights(
 ) -> Result<Json<MemberResponse>> {
     let wanted = Right { approve: input.approve, policy: input.policy };
     let user = rights::set(&state.audited, &actor, id(&user)?, &credential, wanted).await?;
-    load_member(&state, user, None).await
+    load_member(&state.store, user, None).await
 }
 
 /// Remove a member's rights for a credential.
@@ -453,7 +454,7 @@ pub(super) async fn withdraw_invitation(
     Manager(person): Manager<Caller>,
     Path(user): Path<String>,
 ) -> Result<StatusCode> {
-    let user = changeable(&state, &person, &user).await?;
+    let user = changeable(&state.store, &person, &user).await?;
     people::withdraw_invitation(&state.audited, &person.actor(), user.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

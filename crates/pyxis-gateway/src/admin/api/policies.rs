@@ -13,8 +13,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::{Editing, staged as proposals};
-use crate::admin::policies::{self, ExplainedRequest, Explanation, PolicyReplay};
-use crate::admin::staged;
+use crate::admin::explanation::{self, ExplainedRequest, Explanation};
+use crate::admin::policies::{self, PolicyReplay};
+use crate::admin::{staged, workspaces};
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
 use crate::values::PolicyInput;
@@ -84,7 +85,7 @@ pub(super) async fn show(
 ) -> Result<Json<PolicyResponse>> {
     let found = policies::get(&state.store, caller.workspace(), &credential.name).await?;
     let (row, policy) = found.ok_or(Error::not_found("policy"))?;
-    let mode = policies::mode(&state.store, caller.workspace()).await?;
+    let mode = workspaces::get(&state.store, caller.workspace()).await?.mode;
     Ok(Json(PolicyResponse {
         warnings: policies::warnings(&credential, Some(&policy), mode),
         credential: credential.name,
@@ -143,7 +144,7 @@ pub(super) async fn put(
     let policy = Policy::from_json(&body).map_err(policies::invalid)?;
     if !caller.user.role.is_manager() {
         let staged = staged::propose(&state, &caller, &credential.name, &policy).await?;
-        return Ok(proposals::proposed(&state, staged).into_response());
+        return Ok(proposals::proposed(&state.config, staged).into_response());
     }
     policies::put(&state, &caller.actor(), &credential.name, &policy).await?;
     Ok(show(Extract(state), Editing { caller, credential }).await?.into_response())
@@ -215,7 +216,7 @@ pub(super) async fn explain(
         body: input.body.as_deref(),
         content_type: input.content_type.as_deref(),
     };
-    Ok(Json(policies::explain(&state, workspace, name, &request).await?))
+    Ok(Json(explanation::explain(&state, workspace, name, &request).await?))
 }
 
 /// Try a draft policy on recent requests.

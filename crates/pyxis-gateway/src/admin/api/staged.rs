@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use super::Editing;
 use crate::admin::staged::{self, Staged};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
@@ -59,10 +60,10 @@ impl Listed for StagedChangeResponse {
 
 pub(super) type StagedChangeListResponse = CompleteList<StagedChangeResponse>;
 
-fn staged_response(state: &State, staged: Staged) -> StagedChangeResponse {
+fn staged_response(config: &Config, staged: Staged) -> StagedChangeResponse {
     StagedChangeResponse {
         id: staged.row.id.to_string(),
-        confirm_url: staged.confirm_url(&state.config),
+        confirm_url: staged.confirm_url(config),
         credential: staged.credential.name,
         proposed_by: staged.by.email,
         base_version: staged.row.base_version,
@@ -73,8 +74,8 @@ fn staged_response(state: &State, staged: Staged) -> StagedChangeResponse {
     }
 }
 
-pub(super) fn proposed(state: &State, staged: Staged) -> (StatusCode, Json<Proposed>) {
-    (StatusCode::ACCEPTED, Json(Proposed { status: "staged", staged: staged_response(state, staged) }))
+pub(super) fn proposed(config: &Config, staged: Staged) -> (StatusCode, Json<Proposed>) {
+    (StatusCode::ACCEPTED, Json(Proposed { status: "staged", staged: staged_response(config, staged) }))
 }
 
 /// List proposed policies of a credential.
@@ -100,7 +101,7 @@ pub(super) async fn list(
 ) -> Result<Json<StagedChangeListResponse>> {
     let all = staged::list(&state.store, &caller, state.now()).await?;
     let about = all.into_iter().filter(|staged| staged.credential.id == credential.id);
-    Ok(Json(about.map(|staged| staged_response(&state, staged)).collect()))
+    Ok(Json(about.map(|staged| staged_response(&state.config, staged)).collect()))
 }
 
 /// Withdraw a proposed policy.

@@ -14,6 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Approving;
 use crate::admin::rights;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::identity::voters::NOT_YOURS;
 use crate::problems::{NotEligible, PasskeyRequired, TaskOver};
@@ -79,8 +80,8 @@ fn parse(id: &str) -> Result<TaskId> {
     id.parse().map_err(|_| Error::not_found("task"))
 }
 
-fn answer(state: &State, task: TaskView) -> Json<TaskResponse> {
-    Json(TaskResponse::new(&state.config, task))
+fn answer(config: &Config, task: TaskView) -> Json<TaskResponse> {
+    Json(TaskResponse::new(config, task))
 }
 
 /// List tasks, newest first.
@@ -151,7 +152,7 @@ pub(super) async fn show(
     if !task.is_within(approvable.as_deref()) {
         return Err(Error::NotEligible(NOT_YOURS));
     }
-    Ok(answer(&state, task))
+    Ok(answer(&state.config, task))
 }
 
 /// Approve a task.
@@ -186,7 +187,7 @@ pub(super) async fn approve(
     let approval = Approval { actions, minutes: input.minutes };
     let actor = caller.actor();
     let task = decide::approve(&state, (&actor, DecisionSurface::Api), parse(&id)?, &approval).await?;
-    Ok(answer(&state, task))
+    Ok(answer(&state.config, task))
 }
 
 /// Deny a task.
@@ -214,7 +215,7 @@ pub(super) async fn deny(
 ) -> Result<Json<TaskResponse>> {
     let actor = caller.actor();
     let task = decide::deny(&state, (&actor, DecisionSurface::Api), parse(&id)?, input.reason).await?;
-    Ok(answer(&state, task))
+    Ok(answer(&state.config, task))
 }
 
 /// Stop a running task.
@@ -241,5 +242,5 @@ pub(super) async fn stop(
 ) -> Result<Json<TaskResponse>> {
     let actor = caller.actor();
     let task = decide::stop(&state, (&actor, DecisionSurface::Api), parse(&id)?).await?;
-    Ok(answer(&state, task))
+    Ok(answer(&state.config, task))
 }

@@ -177,7 +177,7 @@ fn time(at: Option<UnixMillis>) -> Option<String> {
     at.map(UnixMillis::to_rfc3339)
 }
 
-fn webhook_response(state: &State, webhook: Webhook, secret: Option<String>) -> WebhookResponse {
+fn webhook_response(now: UnixMillis, webhook: Webhook, secret: Option<String>) -> WebhookResponse {
     let Webhook { row, events } = webhook;
     WebhookResponse {
         id: row.id.to_string(),
@@ -187,7 +187,7 @@ fn webhook_response(state: &State, webhook: Webhook, secret: Option<String>) -> 
         enabled: row.disabled_at.is_none(),
         created_at: row.created_at.to_rfc3339(),
         updated_at: row.updated_at.to_rfc3339(),
-        previous_secret_until: time(row.previous_until_at.filter(|until| *until > state.now())),
+        previous_secret_until: time(row.previous_until_at.filter(|until| *until > now)),
         secret,
     }
 }
@@ -251,7 +251,7 @@ pub(super) async fn list(
     Manager(actor): Manager,
 ) -> Result<Json<WebhookListResponse>> {
     let all = webhooks::list(&state.store, actor.workspace).await?;
-    Ok(Json(all.into_iter().map(|one| webhook_response(&state, one, None)).collect()))
+    Ok(Json(all.into_iter().map(|one| webhook_response(state.now(), one, None)).collect()))
 }
 
 /// Add a webhook endpoint and create its signing secret.
@@ -279,7 +279,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<WebhookResponse>)> {
     let input = WebhookInput { url: input.url, description: input.description, events: input.events };
     let (made, secret) = webhooks::create(&state, &actor, input).await?;
-    Ok((StatusCode::CREATED, Json(webhook_response(&state, made, Some(secret.expose().clone())))))
+    Ok((StatusCode::CREATED, Json(webhook_response(state.now(), made, Some(secret.expose().clone())))))
 }
 
 /// Show a webhook endpoint.
@@ -301,7 +301,7 @@ pub(super) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<WebhookResponse>> {
     let found = webhooks::get(&state.store, actor.workspace, webhook_id(&id)?).await?;
-    Ok(Json(webhook_response(&state, found, None)))
+    Ok(Json(webhook_response(state.now(), found, None)))
 }
 
 /// Change a webhook endpoint.
@@ -333,8 +333,8 @@ pub(super) async fn update(
         events: input.events,
         enabled: input.enabled,
     };
-    let now = webhooks::update(&state, &actor, webhook_id(&id)?, patch).await?;
-    Ok(Json(webhook_response(&state, now, None)))
+    let changed = webhooks::update(&state, &actor, webhook_id(&id)?, patch).await?;
+    Ok(Json(webhook_response(state.now(), changed, None)))
 }
 
 /// Remove a webhook endpoint and its deliveries.
@@ -464,7 +464,7 @@ pub(super) async fn show_delivery(
     Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<DeliveryResponse>> {
-    let found = webhooks::delivery(&state, actor.workspace, delivery_id(&id)?).await?;
+    let found = webhooks::delivery(&state.store, &state.keyring, actor.workspace, delivery_id(&id)?).await?;
     Ok(Json(delivery(found.row, Some(String::from_utf8_lossy(&found.body).into_owned()))))
 }
 

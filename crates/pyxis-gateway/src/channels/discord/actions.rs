@@ -1,6 +1,7 @@
 //! Handling of buttons, of the window that asks for a reason, and of the command that links an account.
 
 use pyxis_core::chat::ChatPlatform;
+use pyxis_store::Store;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::Value;
 
@@ -84,8 +85,10 @@ async fn press(
         Press::ApproveWithGrant => Action::ApproveWithGrant,
         Press::Deny => Action::Deny,
     };
-    let Some(message) = find(state, nonce).await? else { return Ok(InteractionResponse::unknown_message()) };
-    inbound::remember_posted(state, &message, interaction.message_ref()).await;
+    let Some(message) = find(&state.store, nonce).await? else {
+        return Ok(InteractionResponse::unknown_message());
+    };
+    inbound::remember_posted(&state.store, state.now(), &message, interaction.message_ref()).await;
     let account = author.account();
     // A stranger is refused before writing a reason.
     if action == Action::Deny && identity::is_linked(&state.store, message.workspace_id, &account).await? {
@@ -98,7 +101,9 @@ async fn press(
 async fn deny(state: &State, author: &Author, data: &InteractionData) -> Result<InteractionResponse> {
     let nonce = data.custom_id.split_once(':').filter(|(name, _)| *name == REASON).map(|(_, nonce)| nonce);
     let Some(nonce) = nonce else { return Ok(InteractionResponse::unknown_message()) };
-    let Some(message) = find(state, nonce).await? else { return Ok(InteractionResponse::unknown_message()) };
+    let Some(message) = find(&state.store, nonce).await? else {
+        return Ok(InteractionResponse::unknown_message());
+    };
     let reason = data.field(REASON).map(str::to_owned);
     let denied = identity::act_because(state, &message, &author.account(), Action::Deny, reason).await?;
     Ok(InteractionResponse::Text(denied.text))
@@ -112,6 +117,6 @@ async fn link(state: &State, author: &Author, data: &InteractionData) -> Result<
     }
 }
 
-async fn find(state: &State, nonce: &str) -> Result<Option<ChatMessageRow>> {
-    Ok(chat_messages::find_by_nonce(&state.store, ChatPlatform::DISCORD, &nonce_hash(nonce)).await?)
+async fn find(store: &Store, nonce: &str) -> Result<Option<ChatMessageRow>> {
+    Ok(chat_messages::find_by_nonce(store, ChatPlatform::DISCORD, &nonce_hash(nonce)).await?)
 }

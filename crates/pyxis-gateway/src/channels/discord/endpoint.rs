@@ -81,7 +81,7 @@ pub(crate) async fn receive(
     if let Some(answered) = work.promptly().await {
         return Ok(Json(response(answered_or_failed(answered))));
     }
-    tokio::spawn(respond_later(state, bot, token, work));
+    tokio::spawn(respond_later(state.net_private.clone(), bot, token, work));
     Ok(Json(json!({ "type": MESSAGE_LATER, "data": content::private_later() })))
 }
 
@@ -101,13 +101,18 @@ fn response(answer: InteractionResponse) -> Value {
 }
 
 /// Replaces the response once there is an answer. The action is already recorded, so a failure is not retried.
-async fn respond_later(state: State, bot: Bot, token: SecretString, work: Work<InteractionResponse>) {
+async fn respond_later(
+    net_private: pyxis_net::Client,
+    bot: Bot,
+    token: SecretString,
+    work: Work<InteractionResponse>,
+) {
     let text = match answered_or_failed(work.finished().await) {
         InteractionResponse::Text(text) => text,
         // Only the first response can open a window.
         InteractionResponse::Window(_) => NO_WINDOW.to_owned(),
     };
-    let changed = bot.change_response(&state.net_private, &token, &content::private(&text)).await;
+    let changed = bot.change_response(&net_private, &token, &content::private(&text)).await;
     if let Err(error) = changed {
         tracing::debug!(%error, "cannot update the response to a Discord interaction");
     }

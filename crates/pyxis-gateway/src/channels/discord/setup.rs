@@ -21,7 +21,9 @@ const RETRY: Duration = Duration::from_mins(1);
 /// Retries the setup until it is done or `stop` turns true. Discord posts interactions, so nothing is polled.
 pub(super) async fn run(state: State, bot: Arc<Bot>, mut stop: Stop) {
     let channel = bot.config.channel.as_deref();
-    if let Err(error) = first_room::set(&state, ChatPlatform::DISCORD, "discord_channel", channel).await {
+    if let Err(error) =
+        first_room::set(&state.store, &state.audited, ChatPlatform::DISCORD, "discord_channel", channel).await
+    {
         tracing::warn!(%error, "cannot set the first workspace's Discord channel");
     }
     let registering = async {

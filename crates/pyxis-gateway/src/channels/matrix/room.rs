@@ -32,23 +32,28 @@ struct Resolved {
 }
 
 /// Examines a room. With `enter` the bot tries to join it first.
-pub(super) async fn examine(bot: &Bot, state: &State, room: &str, enter: bool) -> ChatHealth {
+pub(super) async fn examine(
+    bot: &Bot,
+    net_private: &pyxis_net::Client,
+    room: &str,
+    enter: bool,
+) -> ChatHealth {
     let looking = async {
         let id = if enter {
-            bot.join_room(&state.net_private, room).await?
+            bot.join_room(net_private, room).await?
         } else {
-            bot.resolve(&state.net_private, room).await?
+            bot.resolve(net_private, room).await?
         };
-        if !enter && !bot.is_in(&state.net_private, &id).await? {
+        if !enter && !bot.is_in(net_private, &id).await? {
             return Err(DeliveryError::Refused("it is not in the room".to_owned()));
         }
-        if let Some(to) = bot.replacement(state, &id).await? {
+        if let Some(to) = bot.replacement(net_private, &id).await? {
             return Err(DeliveryError::Moved(to.room));
         }
-        if !bot.may_post(state, &id).await? {
+        if !bot.may_post(net_private, &id).await? {
             return Ok(Some(MUTED));
         }
-        Ok(bot.is_encrypted(state, &id).await?.then_some(ENCRYPTED))
+        Ok(bot.is_encrypted(net_private, &id).await?.then_some(ENCRYPTED))
     };
     match timeout(PATIENCE, looking).await {
         Ok(Ok(None)) => ChatHealth::Usable,
@@ -140,9 +145,13 @@ impl PowerLevels {
 impl Bot {
     /// The room that the room's own state says has taken its place. Only who may change the state of a room can say so:
     /// a message that looks alike is no state.
-    async fn replacement(&self, state: &State, room: &str) -> Result<Option<Replacement>, DeliveryError> {
+    async fn replacement(
+        &self,
+        net_private: &pyxis_net::Client,
+        room: &str,
+    ) -> Result<Option<Replacement>, DeliveryError> {
         let path = format!("rooms/{}/state/m.room.tombstone", api::segment(room));
-        let found: Option<Tombstone> = self.find(&state.net_private, &path).await?;
+        let found: Option<Tombstone> = self.find(net_private, &path).await?;
         let named =
             found.and_then(|found| found.replacement_room).filter(|to| to.starts_with('!') && to != room);
         let server = room.split_once(':').map(|(_, server)| server.to_owned());
@@ -150,9 +159,13 @@ impl Bot {
     }
 
     /// The last of the rooms that took the place of one another, which the bot has joined when this returns.
-    pub(super) async fn successor(&self, state: &State, room: &str) -> Result<Option<String>, DeliveryError> {
+    pub(super) async fn successor(
+        &self,
+        net_private: &pyxis_net::Client,
+        room: &str,
+    ) -> Result<Option<String>, DeliveryError> {
         let mut seen = vec![room.to_owned()];
-        while let Some(to) = self.replacement(state, &seen[seen.len() - 1]).await? {
+        while let Some(to) = self.replacement(net_private, &seen[seen.len() - 1]).await? {
             if seen.contains(&to.room) || seen.len() > MOVES {
                 break;
             }
@@ -161,8 +174,7 @@ impl Bot {
                 format!("?server_name={server}&via={server}")
             });
             let path = format!("join/{}{}", api::segment(&to.room), via.unwrap_or_default());
-            if let Err(error) =
-                self.post::<api::JoinedRoom>(&state.net_private, &path, &serde_json::json!({})).await
+            if let Err(error) = self.post::<api::JoinedRoom>(net_private, &path, &serde_json::json!({})).await
             {
                 return Err(match error {
                     DeliveryError::Refused(why) => DeliveryError::Refused(format!(
@@ -184,27 +196,26 @@ impl Bot {
     }
 
     /// False where the room's power levels forbid the bot to post. A creator may always post, and may have no level.
-    async fn may_post(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
+    async fn may_post(&self, net_private: &pyxis_net::Client, room: &str) -> Result<bool, DeliveryError> {
         let path = |kind: &str| format!("rooms/{}/state/{kind}", api::segment(room));
-        let levels: Option<PowerLevels> = self.find(&state.net_private, &path("m.room.power_levels")).await?;
+        let levels: Option<PowerLevels> = self.find(net_private, &path("m.room.power_levels")).await?;
         let Some(levels) = levels else { return Ok(true) };
-        let me = self.get::<api::WhoAmI>(&state.net_private, "account/whoami", Duration::ZERO).await?.user_id;
+        let me = self.get::<api::WhoAmI>(net_private, "account/whoami", Duration::ZERO).await?.user_id;
         if levels.allow(&me) {
             return Ok(true);
         }
-        let create: Option<Value> =
-            self.find(&state.net_private, &path("m.room.create?format=event")).await?;
+        let create: Option<Value> = self.find(net_private, &path("m.room.create?format=event")).await?;
         Ok(create.is_some_and(|create| create["sender"] == me))
     }
 
     /// Changes the settings that name a room, by its id or by an alias, where that was upgraded.
     pub(super) async fn follow(&self, state: &State, room: &str) -> Result<Option<DeliveryError>, Error> {
-        let to = match self.successor(state, room).await {
+        let to = match self.successor(&state.net_private, room).await {
             Ok(Some(to)) => to,
             Ok(None) => return Ok(None),
             Err(error) => return Ok(Some(error)),
         };
-        for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
+        for (_, name) in moves::configured(&state.store, &state.config, ChatPlatform::MATRIX).await? {
             let is_it =
                 name == room || matches!(self.resolve(&state.net_private, &name).await, Ok(id) if id == room);
             if is_it {
@@ -216,9 +227,13 @@ impl Bot {
     }
 
     /// True if a room that the bot is in is encrypted.
-    pub(super) async fn is_encrypted(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
+    pub(super) async fn is_encrypted(
+        &self,
+        net_private: &pyxis_net::Client,
+        room: &str,
+    ) -> Result<bool, DeliveryError> {
         let path = format!("rooms/{}/state/m.room.encryption", api::segment(room));
-        Ok(self.find::<Value>(&state.net_private, &path).await?.is_some())
+        Ok(self.find::<Value>(net_private, &path).await?.is_some())
     }
 
     /// The id of a room, which may be called by an alias.

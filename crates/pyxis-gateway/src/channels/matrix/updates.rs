@@ -131,7 +131,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
 async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
     state.work.examinations().notify_one();
     let mut revived = chat_messages::revive(&state.store, ChatPlatform::MATRIX, room, state.now()).await?;
-    for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
+    for (_, name) in moves::configured(&state.store, &state.config, ChatPlatform::MATRIX).await? {
         if let Ok(id) = bot.resolve(&state.net_private, &name).await {
             // Messages of a room that is named by its alias carry the alias.
             if id == room && name != room {

@@ -1,6 +1,7 @@
 //! Actions of people: buttons, the window that asks for a reason, and messages that link an account.
 
 use pyxis_core::chat::ChatPlatform;
+use pyxis_store::Store;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::{Value, json};
 
@@ -108,8 +109,8 @@ async fn press(
         Some(Press::Deny) => Action::Deny,
         None => return Ok(Some(GONE.to_owned())),
     };
-    let Some(message) = find(state, &pressed.value).await? else { return Ok(Some(GONE.to_owned())) };
-    inbound::remember_posted(state, &message, interaction.message_ref()).await;
+    let Some(message) = find(&state.store, &pressed.value).await? else { return Ok(Some(GONE.to_owned())) };
+    inbound::remember_posted(&state.store, state.now(), &message, interaction.message_ref()).await;
     let account = author.account();
     // A stranger is refused before writing a reason.
     let is_denial =
@@ -134,13 +135,13 @@ fn submitted(interaction: &Interaction) -> Option<(Origin, Option<String>)> {
 }
 
 async fn deny(state: &State, author: &Author, nonce: &str, reason: Option<String>) -> Result<Option<String>> {
-    let Some(message) = find(state, nonce).await? else { return Ok(Some(GONE.to_owned())) };
+    let Some(message) = find(&state.store, nonce).await? else { return Ok(Some(GONE.to_owned())) };
     let denied = identity::act_because(state, &message, &author.account(), Action::Deny, reason).await?;
     Ok(Some(denied.text))
 }
 
-async fn find(state: &State, nonce: &str) -> Result<Option<ChatMessageRow>> {
-    Ok(chat_messages::find_by_nonce(&state.store, ChatPlatform::SLACK, &nonce_hash(nonce)).await?)
+async fn find(store: &Store, nonce: &str) -> Result<Option<ChatMessageRow>> {
+    Ok(chat_messages::find_by_nonce(store, ChatPlatform::SLACK, &nonce_hash(nonce)).await?)
 }
 
 /// A direct message `link CODE` links the account; others hear how that is done.

@@ -36,7 +36,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Keeps connected until told to stop. Without an app-level token Slack posts instead.
 pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let channel = bot.config.channel.as_deref();
-    if let Err(error) = first_room::set(&state, ChatPlatform::SLACK, "slack_channel", channel).await {
+    if let Err(error) =
+        first_room::set(&state.store, &state.audited, ChatPlatform::SLACK, "slack_channel", channel).await
+    {
         tracing::warn!(%error, "cannot set the first workspace's Slack channel");
     }
     let Some(app_token) = bot.config.app_token.clone() else { return };

@@ -220,7 +220,13 @@ async fn press(state: &State, callback: &Callback) -> Result<String> {
     let Some(message) = found else { return Ok(gone()) };
     // An id counts within its chat only.
     let pressed = callback.message.as_ref().filter(|pressed| pressed.chat.id.to_string() == message.chat);
-    inbound::remember_posted(state, &message, pressed.map(|pressed| pressed.message_id.to_string())).await;
+    inbound::remember_posted(
+        &state.store,
+        state.now(),
+        &message,
+        pressed.map(|pressed| pressed.message_id.to_string()),
+    )
+    .await;
     let (id, label) = (callback.from.id.to_string(), callback.from.label());
     let account = Account { platform: ChatPlatform::TELEGRAM, id: &id, label: &label };
     Ok(identity::act(state, &message, &account, action).await?.text)

@@ -13,6 +13,7 @@ use pyxis_core::entropy::Entropy;
 use pyxis_core::id::UserId;
 use pyxis_core::target::Target;
 use pyxis_core::{entropy, hex};
+use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialRow};
 use pyxis_store::oauth_tokens::{self, ConnectionRow};
 use pyxis_store::tasks::{self, TaskStop};
@@ -66,11 +67,10 @@ pub fn redirect_uri(config: &Config) -> String {
 }
 
 /// True if the provider no longer takes what is stored of a connected account.
-pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
+pub async fn is_needed(store: &Store, keyring: &Keyring, row: &CredentialRow) -> Result<bool> {
     let credential = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated)?;
-    let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new()))
-        .load_stored(&state.store, &state.keyring)
-        .await?;
+    let kept =
+        TokenRequest::new(&credential, &SecretValue::Text(String::new())).load_stored(store, keyring).await?;
     Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(super::REAUTHORIZE)))
 }
 

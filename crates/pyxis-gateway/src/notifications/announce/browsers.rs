@@ -6,24 +6,24 @@ use pyxis_store::Tx;
 use pyxis_store::message_subject::MessageSubject;
 use pyxis_store::push::{self, PushMessageRow};
 
-use super::inquiry::Inquiry;
+use super::approval_subject::ApprovalSubject;
 use crate::error::Result;
 
 /// Stores messages about a pending request or task, each to be sent to a browser from its time on.
 pub(super) async fn notify(
     tx: &mut Tx,
-    inquiry: &Inquiry,
+    subject: &ApprovalSubject,
     browsers: &[(PushSubscriptionId, UnixMillis)],
 ) -> Result<()> {
     let new: Vec<_> = browsers
         .iter()
         .map(|(subscription_id, due)| PushMessageRow {
             subscription_id: *subscription_id,
-            txn_id: push_id(inquiry.subject),
-            workspace_id: inquiry.workspace,
+            txn_id: push_id(subject.id),
+            workspace_id: subject.workspace,
             attempts: 0,
             next_at: *due,
-            expires_at: inquiry.expires_at,
+            expires_at: subject.expires_at,
         })
         .collect();
     Ok(push::enqueue(tx, &new).await?)

@@ -12,7 +12,7 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::{Tx, chat_identities};
 use sha2::{Digest, Sha256};
 
-use super::inquiry::Inquiry;
+use super::approval_subject::ApprovalSubject;
 use crate::config::ChatSettings;
 use crate::error::Result;
 use crate::runtime::state::State;
@@ -25,7 +25,7 @@ const NONCE: usize = 16;
 pub(super) async fn post(
     state: &State,
     tx: &mut Tx,
-    inquiry: &Inquiry,
+    subject: &ApprovalSubject,
     (platform, chat): (ChatPlatform, String),
     recipient: Option<UserId>,
     due: UnixMillis,
@@ -33,8 +33,8 @@ pub(super) async fn post(
     let id = ChatMessageId::new(state.now(), &*state.entropy);
     let new = NewChatMessage {
         id,
-        workspace_id: inquiry.workspace,
-        subject: inquiry.subject,
+        workspace_id: subject.workspace,
+        subject: subject.id,
         platform,
         chat,
         nonce_hash: nonce_hash(&nonce(&state.keyring, id)),

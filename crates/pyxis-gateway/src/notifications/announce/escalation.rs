@@ -19,7 +19,7 @@ use pyxis_store::escalation_steps::{self, EscalationStepRow};
 use pyxis_store::{StoreEvent, Tx};
 use serde_json::json;
 
-use super::inquiry::{AnnouncementRoute, Inquiry};
+use super::approval_subject::{AnnouncementRoute, ApprovalSubject};
 use super::recipients::{Audience, Reach, ask_people, ask_rooms};
 use crate::error::Result;
 use crate::identity::voters::{self, policy_of};
@@ -101,10 +101,10 @@ async fn announce_step(
     (row, policy): (&ApprovalRow, Option<&Policy>),
     step: &EscalationStep,
 ) -> Result<Vec<AnnouncementRow>> {
-    let inquiry = Inquiry::of_request(tx, row, policy).await?;
+    let subject = ApprovalSubject::of_request(tx, row, policy).await?;
     let audience = match &step.target {
         EscalationTarget::Room(platform, room) => {
-            return ask_rooms(state, tx, &inquiry, *platform, platform.rooms_of(room)).await;
+            return ask_rooms(state, tx, &subject, *platform, platform.rooms_of(room)).await;
         }
         EscalationTarget::Eligible => Audience::Eligible,
         EscalationTarget::People(emails) => Audience::People(
@@ -112,7 +112,7 @@ async fn announce_step(
         ),
     };
     let route = AnnouncementRoute::of_request(row, policy);
-    ask_people(state, tx, (&inquiry, &route), &audience, &Reach::everywhere()).await
+    ask_people(state, tx, (&subject, &route), &audience, &Reach::everywhere()).await
 }
 
 fn record(

@@ -6,7 +6,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::UserId;
 use pyxis_store::{Tx, quiet_hours};
 
-use super::inquiry::{AnnouncementRoute, Inquiry};
+use super::approval_subject::{AnnouncementRoute, ApprovalSubject};
 use crate::error::Result;
 
 /// Recipients of earlier announcements, and people who need none.
@@ -20,17 +20,21 @@ pub(super) struct Recipients {
 /// Quiet hours around the announcement of a request or a task.
 pub(super) struct Quiet<'a> {
     now: UnixMillis,
-    inquiry: &'a Inquiry,
+    subject: &'a ApprovalSubject,
     route: &'a AnnouncementRoute<'a>,
     /// Number of approvals needed.
     needed: usize,
 }
 
 impl<'a> Quiet<'a> {
-    pub(super) fn new(now: UnixMillis, inquiry: &'a Inquiry, route: &'a AnnouncementRoute<'a>) -> Self {
+    pub(super) fn new(
+        now: UnixMillis,
+        subject: &'a ApprovalSubject,
+        route: &'a AnnouncementRoute<'a>,
+    ) -> Self {
         let current = route.policy.map_or(1, |policy| policy.min_approvals);
-        let needed = usize::try_from(inquiry.needed.max(current.into())).unwrap_or(usize::MAX);
-        Self { now, inquiry, route, needed }
+        let needed = usize::try_from(subject.needed.max(current.into())).unwrap_or(usize::MAX);
+        Self { now, subject, route, needed }
     }
 
     /// Times from which people may be told: the end of their quiet hours, or now. Those are left out whose quiet hours
@@ -48,7 +52,7 @@ impl<'a> Quiet<'a> {
                 continue;
             };
             held.push(person);
-            if end < self.inquiry.expires_at {
+            if end < self.subject.expires_at {
                 due.insert(person, end);
             }
         }
@@ -61,7 +65,7 @@ impl<'a> Quiet<'a> {
 
     /// End of the quiet hours in which a person is now, if they apply to the request.
     async fn end(&self, tx: &mut Tx, person: UserId) -> Result<Option<UnixMillis>> {
-        let found = quiet_hours::find(&mut *tx, self.inquiry.workspace, person).await?;
+        let found = quiet_hours::find(&mut *tx, self.subject.workspace, person).await?;
         // Hours that can no longer be read hold no message back.
         let end = found.and_then(|row| row.hours()).and_then(|hours| hours.end_after(self.now));
         if end.is_some() && self.is_exempt(tx, person).await? {
@@ -72,9 +76,9 @@ impl<'a> Quiet<'a> {
 
     /// True for people on call, and for the only one who may decide.
     async fn is_exempt(&self, tx: &mut Tx, person: UserId) -> Result<bool> {
-        if self.inquiry.on_call(tx, self.route).await?.contains(&person) {
+        if self.subject.on_call(tx, self.route).await?.contains(&person) {
             return Ok(true);
         }
-        Ok(self.inquiry.eligible_people(tx).await? == [person])
+        Ok(self.subject.eligible_people(tx).await? == [person])
     }
 }

@@ -10,7 +10,7 @@ use pyxis_core::id::{PushSubscriptionId, UserId};
 use pyxis_store::announcements::{self, AnnouncementRow, RecipientKind};
 use pyxis_store::{Tx, chat_identities, chat_messages, push};
 
-use super::inquiry::{AnnouncementRoute, Inquiry};
+use super::approval_subject::{AnnouncementRoute, ApprovalSubject};
 use super::quiet::{Quiet, Recipients};
 use super::{browsers, chats};
 use crate::error::Result;
@@ -29,9 +29,14 @@ pub(super) enum Audience {
 
 impl Audience {
     /// Members of the audience among `people`, without duplicates.
-    async fn among(&self, tx: &mut Tx, inquiry: &Inquiry, people: Vec<UserId>) -> Result<Vec<UserId>> {
+    async fn among(
+        &self,
+        tx: &mut Tx,
+        subject: &ApprovalSubject,
+        people: Vec<UserId>,
+    ) -> Result<Vec<UserId>> {
         match self {
-            Self::Eligible => inquiry.eligible_among(tx, people).await,
+            Self::Eligible => subject.eligible_among(tx, people).await,
             Self::People(listed) => Ok(listed.iter().copied().filter(|one| people.contains(one)).collect()),
         }
     }
@@ -59,8 +64,13 @@ impl Reach {
     }
 
     /// Addresses of those of an audience who can be reached.
-    async fn addresses(&self, tx: &mut Tx, inquiry: &Inquiry, audience: &Audience) -> Result<Vec<Address>> {
-        let (mut all, workspace) = (Vec::new(), inquiry.workspace);
+    async fn addresses(
+        &self,
+        tx: &mut Tx,
+        subject: &ApprovalSubject,
+        audience: &Audience,
+    ) -> Result<Vec<Address>> {
+        let (mut all, workspace) = (Vec::new(), subject.workspace);
         for platform in self.platforms.iter().copied() {
             let linked = chat_identities::list(&mut *tx, workspace, platform).await?;
             all.extend(linked.into_iter().map(|account| Address {
@@ -74,7 +84,7 @@ impl Reach {
                 browsers.into_iter().map(|(browser, person)| Address { person, way: Way::Browser(browser) }),
             );
         }
-        let people = audience.among(tx, inquiry, all.iter().map(|address| address.person).collect()).await?;
+        let people = audience.among(tx, subject, all.iter().map(|address| address.person).collect()).await?;
         all.retain(|address| people.contains(&address.person));
         Ok(all)
     }
@@ -105,8 +115,8 @@ impl Address {
 struct EarlierAnnouncements(Vec<AnnouncementRow>);
 
 impl EarlierAnnouncements {
-    async fn load(tx: &mut Tx, inquiry: &Inquiry) -> Result<Self> {
-        Ok(Self(announcements::list(&mut *tx, inquiry.workspace, inquiry.subject).await?))
+    async fn load(tx: &mut Tx, subject: &ApprovalSubject) -> Result<Self> {
+        Ok(Self(announcements::list(&mut *tx, subject.workspace, subject.id).await?))
     }
 
     /// True if a room of a platform was told.
@@ -155,33 +165,33 @@ fn asked_person(one: &AnnouncementRow) -> Option<UserId> {
 pub(super) async fn ask_first(
     state: &State,
     tx: &mut Tx,
-    inquiry: &Inquiry,
+    subject: &ApprovalSubject,
     route: &AnnouncementRoute<'_>,
 ) -> Result<()> {
     let mut has_room = false;
     if let Some(platform) = route.channel.platform() {
-        let rooms = chats::rooms(&state.config.chats, tx, inquiry.workspace, route.policy, platform).await?;
+        let rooms = chats::rooms(&state.config.chats, tx, subject.workspace, route.policy, platform).await?;
         has_room = !rooms.is_empty();
-        let before = EarlierAnnouncements::load(tx, inquiry).await?;
+        let before = EarlierAnnouncements::load(tx, subject).await?;
         let new = rooms.into_iter().filter(|room| !before.has_room(platform, room)).collect();
-        ask_rooms(state, tx, inquiry, platform, new).await?;
+        ask_rooms(state, tx, subject, platform, new).await?;
     }
-    let on_call = inquiry.on_call(tx, route).await?;
+    let on_call = subject.on_call(tx, route).await?;
     if !on_call.is_empty() {
         let (people, audience) = (on_call.clone(), Audience::People(on_call));
-        ask_people(state, tx, (inquiry, route), &audience, &Reach::everywhere()).await?;
-        if was_told(tx, inquiry, &people).await? {
+        ask_people(state, tx, (subject, route), &audience, &Reach::everywhere()).await?;
+        if was_told(tx, subject, &people).await? {
             return Ok(());
         }
     }
     let reach = Reach::of_channel(route.channel, has_room);
-    ask_people(state, tx, (inquiry, route), &Audience::Eligible, &reach).await?;
+    ask_people(state, tx, (subject, route), &Audience::Eligible, &reach).await?;
     Ok(())
 }
 
 /// True if one of these people is told, now or later, on this route or on an earlier one.
-async fn was_told(tx: &mut Tx, inquiry: &Inquiry, people: &[UserId]) -> Result<bool> {
-    let told = EarlierAnnouncements::load(tx, inquiry).await?;
+async fn was_told(tx: &mut Tx, subject: &ApprovalSubject, people: &[UserId]) -> Result<bool> {
+    let told = EarlierAnnouncements::load(tx, subject).await?;
     Ok(told.0.iter().filter_map(asked_person).any(|person| people.contains(&person)))
 }
 
@@ -189,14 +199,14 @@ async fn was_told(tx: &mut Tx, inquiry: &Inquiry, people: &[UserId]) -> Result<b
 pub(super) async fn ask_rooms(
     state: &State,
     tx: &mut Tx,
-    inquiry: &Inquiry,
+    subject: &ApprovalSubject,
     platform: ChatPlatform,
     rooms: Vec<String>,
 ) -> Result<Vec<AnnouncementRow>> {
     let (now, mut asked) = (state.now(), Vec::new());
     for room in rooms {
-        asked.push(announcement(inquiry, platform.as_str(), RecipientKind::Room, room.clone(), now));
-        chats::post(state, tx, inquiry, (platform, room), None, now).await?;
+        asked.push(announcement(subject, platform.as_str(), RecipientKind::Room, room.clone(), now));
+        chats::post(state, tx, subject, (platform, room), None, now).await?;
     }
     announcements::insert(tx, &asked).await?;
     Ok(asked)
@@ -207,66 +217,71 @@ pub(super) async fn ask_rooms(
 pub(super) async fn ask_people(
     state: &State,
     tx: &mut Tx,
-    (inquiry, route): (&Inquiry, &AnnouncementRoute<'_>),
+    (subject, route): (&ApprovalSubject, &AnnouncementRoute<'_>),
     audience: &Audience,
     reach: &Reach,
 ) -> Result<Vec<AnnouncementRow>> {
     let now = state.now();
-    let before = EarlierAnnouncements::load(tx, inquiry).await?;
-    let mut addresses = reach.addresses(tx, inquiry, audience).await?;
-    addresses.retain(|address| !inquiry.voters.contains(&address.person));
+    let before = EarlierAnnouncements::load(tx, subject).await?;
+    let mut addresses = reach.addresses(tx, subject, audience).await?;
+    addresses.retain(|address| !subject.voters.contains(&address.person));
     let people: BTreeSet<UserId> = addresses.iter().map(|address| address.person).collect();
     let people: Vec<UserId> = people.into_iter().collect();
-    let certain = before.certain_recipients(&inquiry.voters, &people, now);
-    let due = Quiet::new(now, inquiry, route).due(tx, &people, &certain).await?;
+    let certain = before.certain_recipients(&subject.voters, &people, now);
+    let due = Quiet::new(now, subject, route).due(tx, &people, &certain).await?;
     let (mut asked, mut browsers) = (Vec::new(), Vec::new());
     for address in addresses {
         let (person, channel) = (address.person, address.channel());
         let Some(due) = due.get(&person).copied() else { continue };
-        let new = announcement(inquiry, channel, RecipientKind::Person, person.to_string(), due);
+        let new = announcement(subject, channel, RecipientKind::Person, person.to_string(), due);
         match (before.at(channel, person), address.way) {
             (Some(at), _) if at <= due => continue,
-            (Some(_), way) => bring_forward(tx, inquiry, &way, &new).await?,
+            (Some(_), way) => bring_forward(tx, subject, &way, &new).await?,
             (None, Way::Chat(platform, account)) => {
-                chats::post(state, tx, inquiry, (platform, account), Some(person), due).await?;
+                chats::post(state, tx, subject, (platform, account), Some(person), due).await?;
             }
             (None, Way::Browser(browser)) => browsers.push((browser, due)),
         }
         asked.push(new);
     }
-    browsers::notify(tx, inquiry, &browsers).await?;
+    browsers::notify(tx, subject, &browsers).await?;
     announcements::insert(tx, &asked).await?;
     Ok(asked)
 }
 
 /// Makes a message that was held back due when `new` is.
-async fn bring_forward(tx: &mut Tx, inquiry: &Inquiry, way: &Way, new: &AnnouncementRow) -> Result<()> {
-    let (workspace, subject) = (inquiry.workspace, inquiry.subject);
+async fn bring_forward(
+    tx: &mut Tx,
+    subject: &ApprovalSubject,
+    way: &Way,
+    new: &AnnouncementRow,
+) -> Result<()> {
+    let (workspace, id) = (subject.workspace, subject.id);
     match way {
         Way::Chat(platform, account) => {
             let chat = (*platform, account.as_str());
-            chat_messages::bring_forward(tx, workspace, subject, chat, new.at).await?;
+            chat_messages::bring_forward(tx, workspace, id, chat, new.at).await?;
         }
         Way::Browser(browser) => {
-            push::bring_forward(tx, *browser, browsers::push_id(subject), new.at).await?;
+            push::bring_forward(tx, *browser, browsers::push_id(id), new.at).await?;
         }
     }
     Ok(announcements::replace_later(tx, new).await?)
 }
 
 fn announcement(
-    inquiry: &Inquiry,
+    subject: &ApprovalSubject,
     channel: &str,
     kind: RecipientKind,
     recipient: String,
     at: UnixMillis,
 ) -> AnnouncementRow {
     AnnouncementRow {
-        subject: inquiry.subject,
+        subject: subject.id,
         channel: channel.to_owned(),
         kind,
         recipient,
         at,
-        workspace_id: inquiry.workspace,
+        workspace_id: subject.workspace,
     }
 }

@@ -7,7 +7,7 @@ use pyxis_core::webhook::{TaskEvent, TaskEventAction, TaskOutcome, host_only};
 use pyxis_store::Tx;
 use pyxis_store::tasks::{TaskActionRow, TaskRow};
 
-use super::inquiry::{AnnouncementRoute, Inquiry, task_credentials};
+use super::approval_subject::{AnnouncementRoute, ApprovalSubject, task_credentials};
 use super::recipients;
 use crate::error::Result;
 use crate::identity::voters;
@@ -22,11 +22,11 @@ pub(crate) async fn announce_proposal(
     actions: &[TaskActionRow],
 ) -> Result<()> {
     emit(state, tx, row, actions, None).await?;
-    let inquiry = Inquiry::of_task(row, actions);
+    let subject = ApprovalSubject::of_task(row, actions);
     for credential in task_credentials(actions) {
         let policy = voters::policy_of(&mut *tx, row.workspace_id, credential).await?;
         let route = AnnouncementRoute::of_credential(credential, policy.as_ref());
-        recipients::ask_first(state, tx, &inquiry, &route).await?;
+        recipients::ask_first(state, tx, &subject, &route).await?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{PushSubscriptionId, WorkspaceId};
-use pyxis_store::push;
+use pyxis_store::{Store, push};
 
 use crate::error::Result;
 use crate::runtime::state::State;
@@ -45,12 +45,12 @@ impl BurstPlace {
     /// Takes it back, because it was not accepted and may be sent again.
     pub(super) async fn give_back(
         self,
-        state: &State,
+        store: &Store,
         workspace: WorkspaceId,
         browser: PushSubscriptionId,
     ) -> Result<()> {
         if let Some(first) = self.first {
-            push::remove_from_burst(&state.store, workspace, browser, first).await?;
+            push::remove_from_burst(store, workspace, browser, first).await?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use pyxis_store::push::PushMessageRow;
 use pyxis_store::tasks::{self, TaskRow};
 
 use crate::error::Result;
-use crate::notifications::announce::inquiry::Inquiry;
+use crate::notifications::announce::approval_subject::ApprovalSubject;
 use crate::notifications::announce::tasks as task_announcements;
 
 /// A request or a task that waits.
@@ -94,6 +94,6 @@ impl Subject {
             Self::Request(row) => row.txn_id.into(),
             Self::Task(row) => row.id.into(),
         };
-        Inquiry::may_be_decided_by(&mut tx, self.workspace(), subject, person).await
+        ApprovalSubject::may_be_decided_by(&mut tx, self.workspace(), subject, person).await
     }
 }

@@ -64,7 +64,7 @@ engines! {
         assert_eq!(sent.header("content-encoding"), Some("aes128gcm"));
         assert_eq!((sent.header("ttl"), sent.header("urgency")), (Some("3600"), Some("high")));
         assert_eq!(sent.header("topic"), Some(txn.to_string().replace('-', "").as_str()));
-        let claims = claims(sent.header("authorization").unwrap(), &push::public_key(&proxy.state));
+        let claims = claims(sent.header("authorization").unwrap(), &push::public_key(&proxy.state.keyring));
         assert_eq!(claims["aud"], format!("https://{SERVICE}:{}", service.port()));
         let told: Value = serde_json::from_slice(&browser.decrypt(&sent.body)).unwrap();
         let host = proxy.upstream.addr();
@@ -85,7 +85,7 @@ engines! {
         proxy.pause(1).await;
         push::send_due(&proxy.state).await.unwrap();
         let sent = service.received(1).await.remove(0);
-        let claims = claims(sent.header("authorization").unwrap(), &push::public_key(&proxy.state));
+        let claims = claims(sent.header("authorization").unwrap(), &push::public_key(&proxy.state.keyring));
         let contact = claims["sub"].as_str().unwrap();
         assert_eq!(push::contact::check(contact), Ok(()), "{contact}");
     }

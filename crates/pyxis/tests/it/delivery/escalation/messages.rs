@@ -100,7 +100,7 @@ engines! {
         let txn = proxy.pause(1).await;
         assert_eq!(chats(&proxy, txn).await, ["4242", "4343", "4444"]);
         let (state, actor) = (&proxy.state, proxy.actor());
-        channels::unlink(state, &actor, second, ChatPlatform::TELEGRAM, "4343").await.unwrap();
+        channels::unlink(&state.audited, state.now(), &actor, second, ChatPlatform::TELEGRAM, "4343").await.unwrap();
         assert_eq!(chats(&proxy, txn).await, ["4242", "4444"]);
         // The account becomes that of another approver, for whom the message was not written.
         link(&proxy, first, "4444").await;
@@ -118,7 +118,7 @@ engines! {
         let txn = proxy.pause(1).await;
         assert_eq!(chats(&proxy, txn).await, ["4343"]);
         let (state, actor) = (&proxy.state, proxy.actor());
-        channels::unlink(state, &actor, person(&proxy, 1), ChatPlatform::TELEGRAM, "4343").await.unwrap();
+        channels::unlink(&state.audited, state.now(), &actor, person(&proxy, 1), ChatPlatform::TELEGRAM, "4343").await.unwrap();
         deliver_due(&proxy.state).await.unwrap();
         assert!(chats(&proxy, txn).await.is_empty() && telegram.messages().is_empty());
     }

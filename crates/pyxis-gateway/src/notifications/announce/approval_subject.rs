@@ -1,4 +1,4 @@
-//! Requests and tasks, as far as asking people about them is concerned.
+//! Requests and tasks, as far as their approvers are concerned.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use pyxis_store::{Tx, users, votes};
 use crate::error::Result;
 use crate::identity::voters;
 
-/// A request or a task that people are asked about.
-pub(crate) struct Inquiry {
-    pub(super) subject: MessageSubject,
+/// A request or a task that people are asked to approve.
+pub(crate) struct ApprovalSubject {
+    pub(super) id: MessageSubject,
     pub(super) workspace: WorkspaceId,
     /// Credentials that a person must be allowed to decide about, all of them.
     credentials: Vec<CredentialId>,
@@ -53,11 +53,11 @@ impl<'a> AnnouncementRoute<'a> {
     }
 }
 
-impl Inquiry {
+impl ApprovalSubject {
     /// A request, before anyone voted.
     pub(super) fn of_new_request(row: &ApprovalRow) -> Self {
         Self {
-            subject: row.txn_id.into(),
+            id: row.txn_id.into(),
             workspace: row.workspace_id,
             credentials: vec![row.credential_id],
             expires_at: row.expires_at,
@@ -77,7 +77,7 @@ impl Inquiry {
     /// A task. One approval is enough.
     pub(super) fn of_task(row: &TaskRow, actions: &[TaskActionRow]) -> Self {
         Self {
-            subject: row.id.into(),
+            id: row.id.into(),
             workspace: row.workspace_id,
             credentials: task_credentials(actions),
             expires_at: row.expires_at,
@@ -90,10 +90,10 @@ impl Inquiry {
     pub(crate) async fn may_be_decided_by(
         tx: &mut Tx,
         workspace: WorkspaceId,
-        subject: MessageSubject,
+        id: MessageSubject,
         person: UserId,
     ) -> Result<bool> {
-        let inquiry = match subject {
+        let subject = match id {
             MessageSubject::Request(txn) => {
                 let row = approvals::find(&mut *tx, workspace, txn).await?;
                 row.map(|row| Self::of_new_request(&row))
@@ -104,8 +104,8 @@ impl Inquiry {
                 row.map(|row| Self::of_task(&row, &actions))
             }
         };
-        let Some(inquiry) = inquiry else { return Ok(false) };
-        Ok(!inquiry.eligible_among(tx, vec![person]).await?.is_empty())
+        let Some(subject) = subject else { return Ok(false) };
+        Ok(!subject.eligible_among(tx, vec![person]).await?.is_empty())
     }
 
     /// Those of `people` who may decide: about each credential. In order and without duplicates.
