@@ -184,7 +184,9 @@ mod tests {
     }
 
     #[test]
-    fn every_starter_policy_belongs_to_a_preset_and_stays_within_its_hosts() {
+    fn every_preset_has_a_starter_policy_that_stays_within_its_hosts() {
+        let without = all().iter().filter(|preset| preset.starter_policy().is_none());
+        assert_eq!(without.map(|preset| preset.id.as_str()).collect::<Vec<_>>(), Vec::<&str>::new());
         for (id, policy) in STARTER_POLICIES.iter() {
             let preset = find(id).unwrap_or_else(|| panic!("{id} is no preset"));
             let lists = [&policy.auto_approve_urls, &policy.require_approval_urls, &policy.deny_urls];
@@ -344,6 +346,28 @@ mod tests {
             "etherscan",
             Method::Get,
             "https://api.etherscan.io/v2/api?module=proxy&action=eth_sendRawTransaction",
+            "",
+            PolicyVerdict::RequireApproval,
+        ),
+        (
+            "huggingface",
+            Method::Post,
+            "https://router.huggingface.co/v1/chat/completions",
+            "{}",
+            PolicyVerdict::AutoApprove,
+        ),
+        (
+            "replicate",
+            Method::Get,
+            "https://api.replicate.com/v1/webhooks/default/secret",
+            "",
+            PolicyVerdict::RequireApproval,
+        ),
+        ("fly", Method::Get, "https://api.machines.dev/v1/apps/a/machines", "", PolicyVerdict::AutoApprove),
+        (
+            "fly",
+            Method::Get,
+            "https://api.machines.dev/v1/apps/a/secrets?show_secrets=true",
             "",
             PolicyVerdict::RequireApproval,
         ),

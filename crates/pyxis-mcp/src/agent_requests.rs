@@ -1,5 +1,7 @@
 //! The requests that tools send, as an agent would send them over HTTP.
 
+use std::sync::{Arc, OnceLock};
+
 use axum::Router;
 use axum::body::Body;
 use http::header::CONTENT_TYPE;
@@ -21,13 +23,13 @@ const DOOR: &str = "mcp";
 #[derive(Clone)]
 pub(crate) struct AgentRequests {
     pub(crate) gateway: gateway::State,
-    proxy: Router,
+    /// Made at the first use: most calls go without it.
+    proxy: Arc<OnceLock<Router>>,
 }
 
 impl AgentRequests {
     pub(crate) fn new(gateway: gateway::State) -> Self {
-        let proxy = gateway::router(gateway.clone());
-        Self { gateway, proxy }
+        Self { gateway, proxy: Arc::default() }
     }
 
     /// `POST /forward`, held if a person must decide.
@@ -157,7 +159,8 @@ impl AgentRequests {
     }
 
     async fn deliver(&self, request: Request<Body>) -> Result<Response<Body>, http::Error> {
-        let Ok(response) = self.proxy.clone().oneshot(request).await;
+        let proxy = self.proxy.get_or_init(|| gateway::router(self.gateway.clone()));
+        let Ok(response) = proxy.clone().oneshot(request).await;
         Ok(response)
     }
 }

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::RETRY_AFTER;
 use http::response::Parts;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use pyxis_gateway::Config;
 use pyxis_gateway::agent_tools::message;
 use pyxis_gateway::approvals::announced::AnnouncementRecord;
@@ -13,18 +13,15 @@ use pyxis_gateway::approvals::edited::EditedRecord;
 use pyxis_gateway::entry_points::AgentIdentity;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
-use serde_json::{Map, Value, json, to_value};
+use serde_json::{Value, json, to_value};
 
 use crate::announcements::Announcements;
 use crate::long_responses::{LongResponses, MAX_INLINE, Rest};
 use crate::proxied;
+use crate::target_response::TargetResponse;
 
 /// Longest answer of the proxy itself, in bytes. A stored response of 10 MiB is longer in JSON.
 const MAX_OWN: usize = 64 * 1024 * 1024;
-
-/// Headers that stand in the text. The others are only in the structured result.
-const TELLING: [&str; 6] =
-    ["content-type", "location", "link", "retry-after", "etag", "x-ratelimit-remaining"];
 
 /// An answer of the proxy.
 pub(crate) enum ProxyResponse {
@@ -32,6 +29,23 @@ pub(crate) enum ProxyResponse {
     Final(CallToolResult),
     /// A person must decide, or the approved request is being sent.
     Pending(PendingApproval),
+}
+
+/// Outcome of a request right after it was forwarded.
+pub(crate) enum ForwardOutcome {
+    /// The target has answered.
+    Sent(TargetResponse),
+    /// It was not sent, or the result needs more than the response.
+    Other(ProxyResponse),
+}
+
+impl From<ForwardOutcome> for ProxyResponse {
+    fn from(outcome: ForwardOutcome) -> Self {
+        match outcome {
+            ForwardOutcome::Sent(response) => Self::Final(response.result()),
+            ForwardOutcome::Other(answer) => answer,
+        }
+    }
 }
 
 /// A transaction that is not settled.
@@ -56,17 +70,6 @@ impl PendingApproval {
     pub(crate) fn page(&self, config: &Config) -> String {
         format!("{}/approve/{}", config.base_url, self.txn_id)
     }
-}
-
-/// A target's response.
-struct Upstream {
-    status: StatusCode,
-    headers: Vec<(String, String)>,
-    /// At most the beginning that fits into a result.
-    body: Vec<u8>,
-    truncated: bool,
-    /// Place of the rest, if it can be read.
-    rest: Option<Rest>,
 }
 
 /// The members of a stored outcome that results are made of.
@@ -96,14 +99,17 @@ pub(crate) async fn of_forward(
     long: &LongResponses,
     agent: &AgentIdentity,
     is_tool: bool,
-) -> ProxyResponse {
+) -> ForwardOutcome {
     let edited = response.extensions().get::<EditedRecord>().and_then(|edited| to_value(edited).ok());
     let asked = response.extensions().get::<AnnouncementRecord>().and_then(|asked| to_value(asked).ok());
     let mut answer = read_forward(response, long, agent, is_tool).await;
-    if let (ProxyResponse::Pending(waiting), Some(asked)) = (&mut answer, &asked) {
+    if let (ForwardOutcome::Other(ProxyResponse::Pending(waiting)), Some(asked)) = (&mut answer, &asked) {
         waiting.announcements = Announcements::read(asked);
     }
-    with_edit(answer, edited)
+    match edited {
+        None => answer,
+        edited => ForwardOutcome::Other(with_edit(answer.into(), edited)),
+    }
 }
 
 async fn read_forward(
@@ -111,18 +117,18 @@ async fn read_forward(
     long: &LongResponses,
     agent: &AgentIdentity,
     is_tool: bool,
-) -> ProxyResponse {
+) -> ForwardOutcome {
     let (head, body) = response.into_parts();
     if head.headers.contains_key("px-error") {
-        return ProxyResponse::Final(refusal(&head, &read_json(body).await));
+        return ForwardOutcome::Other(ProxyResponse::Final(refusal(&head, &read_json(body).await)));
     }
     if head.headers.contains_key("px-txn") {
-        return match serde_json::from_value(read_json(body).await) {
+        return ForwardOutcome::Other(match serde_json::from_value(read_json(body).await) {
             Ok(waiting) => ProxyResponse::Pending(waiting),
             Err(error) => {
                 ProxyResponse::Final(failure(format!("the proxy's answer cannot be read: {error}")))
             }
-        };
+        });
     }
     let read = long.read_body(body, is_tool).await;
     let mut body = read.bytes;
@@ -133,17 +139,11 @@ async fn read_forward(
         None
     };
     if is_tool && let Some(message) = message::answer(&body) {
-        return ProxyResponse::Final(proxied::result(&message, rest.as_ref()));
+        return ForwardOutcome::Other(ProxyResponse::Final(proxied::result(&message, rest.as_ref())));
     }
     truncate_body(&mut body);
     let truncated = is_long || !read.is_whole;
-    ProxyResponse::Final(upstream(&Upstream {
-        status: head.status,
-        headers: pairs(&head.headers),
-        body,
-        truncated,
-        rest,
-    }))
+    ForwardOutcome::Sent(TargetResponse { status: head.status, headers: head.headers, body, truncated, rest })
 }
 
 /// Reads the response of `GET /agent/approvals/{txn_id}`. If a person edited the request, the result says so.
@@ -215,8 +215,19 @@ impl StoredAnswer {
         truncate_body(&mut body);
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_GATEWAY);
         let truncated = self.truncated || rest.is_some();
-        upstream(&Upstream { status, headers: self.headers, body, truncated, rest })
+        TargetResponse { status, headers: header_map(self.headers), body, truncated, rest }.result()
     }
+}
+
+/// Stored headers. Each was a header once, so none is left out.
+fn header_map(stored: Vec<(String, String)>) -> HeaderMap {
+    let parse = |(name, value): (String, String)| {
+        Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
+    };
+    stored.into_iter().filter_map(parse).fold(HeaderMap::new(), |mut headers, (name, value)| {
+        headers.append(name, value);
+        headers
+    })
 }
 
 /// Leaves the beginning that fits into a result. Text ends with a whole character.
@@ -275,89 +286,6 @@ fn error_result(code: &str, detail: &str, url: Option<&str>) -> CallToolResult {
     result.structured_content =
         Some(json!({ "outcome": "error", "code": code, "detail": detail, "url": url }));
     result
-}
-
-/// A target's response. From status 400 on it is an error, which models treat with more care.
-fn upstream(answer: &Upstream) -> CallToolResult {
-    let text = std::str::from_utf8(&answer.body).ok().or_else(|| whole_characters(answer));
-    let content_type = header(answer, "content-type").unwrap_or_default();
-    let mut lines = vec![format!("HTTP {}", answer.status)];
-    lines.extend(TELLING.iter().filter_map(|name| Some(format!("{name}: {}", header(answer, name)?))));
-    if answer.truncated {
-        lines.push(after_the_cut(answer));
-    }
-    let mut content = Vec::new();
-    if let Some(text) = text {
-        content.push(ContentBlock::text(format!("{}\n\n{text}", lines.join("\n"))));
-    } else {
-        lines.push(format!("(binary, {} bytes)", answer.body.len()));
-        content.push(ContentBlock::text(lines.join("\n")));
-        if content_type.starts_with("image/") && !answer.truncated {
-            content.push(ContentBlock::image(STANDARD.encode(&answer.body), content_type));
-        }
-    }
-    if let Some(rest) = &answer.rest {
-        content
-            .push(ContentBlock::resource_link(rest.link(Some(content_type).filter(|kind| !kind.is_empty()))));
-    }
-    let is_error = answer.status.as_u16() >= 400;
-    let mut result = if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    result.structured_content = Some(structured(answer, text));
-    result
-}
-
-/// The way to the rest of a body that was cut.
-fn after_the_cut(answer: &Upstream) -> String {
-    let shown = answer.body.len();
-    match &answer.rest {
-        Some(rest) => {
-            format!("(the first {shown} of {} bytes; read the rest at {})", rest.length, rest.uri(shown))
-        }
-        None => format!("(cut after {shown} bytes; ask for less, for example with paging)"),
-    }
-}
-
-/// The response as data: JSON bodies as they are, others as text or base64.
-fn structured(answer: &Upstream, text: Option<&str>) -> Value {
-    let (body, encoding) = match text {
-        None => (Value::String(STANDARD.encode(&answer.body)), "base64"),
-        Some(text) => match serde_json::from_str(text) {
-            Ok(json @ (Value::Object(_) | Value::Array(_))) if !answer.truncated => (json, "json"),
-            _ => (Value::String(text.to_owned()), "utf-8"),
-        },
-    };
-    let mut headers = Map::new();
-    for (name, value) in &answer.headers {
-        let joined = match headers.get(name).and_then(Value::as_str) {
-            Some(before) => format!("{before}, {value}"),
-            None => value.clone(),
-        };
-        headers.insert(name.clone(), Value::String(joined));
-    }
-    let mut data = json!({
-        "outcome": "response", "status": answer.status.as_u16(), "headers": headers, "body": body,
-        "body_encoding": encoding, "truncated": answer.truncated,
-    });
-    if let Some(rest) = &answer.rest {
-        data["rest"] = json!({ "uri": rest.uri(answer.body.len()), "length": rest.length });
-    }
-    data
-}
-
-/// The text of a body that was cut inside a character.
-fn whole_characters(answer: &Upstream) -> Option<&str> {
-    let cut = answer.truncated.then(|| std::str::from_utf8(&answer.body).err()).flatten()?;
-    let is_cut_only = cut.error_len().is_none();
-    is_cut_only.then(|| std::str::from_utf8(&answer.body[..cut.valid_up_to()]).unwrap_or_default())
-}
-
-fn header<'a>(answer: &'a Upstream, name: &str) -> Option<&'a str> {
-    answer.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
-}
-
-fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
-    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
 }
 
 /// A body of the proxy itself, as JSON.

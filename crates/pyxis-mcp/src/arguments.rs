@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+/// Arguments of `call`, not yet checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CallArguments {
+pub(crate) struct CallArguments {
     credential: String,
     method: Option<String>,
     url: String,
@@ -70,7 +71,8 @@ impl Call {
         Self::check(read(arguments)?)
     }
 
-    fn check(arguments: CallArguments) -> Result<Self, String> {
+    /// Checks the arguments of `call`.
+    pub(crate) fn check(arguments: CallArguments) -> Result<Self, String> {
         let CallArguments { credential, method, url, mut headers, body, reason } = arguments;
         check_headers(&headers)?;
         let is_json = !body.is_string();

@@ -21,6 +21,13 @@ pub(crate) struct McpCaller {
     pub(crate) user_agent: Option<String>,
 }
 
+impl McpCaller {
+    pub(crate) fn new(agent: AgentIdentity, headers: &HeaderMap) -> Self {
+        let user_agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
+        Self { agent, user_agent: user_agent.map(str::to_owned) }
+    }
+}
+
 /// Authentication of callers, and where those without a key can get a token.
 #[derive(Clone)]
 pub(crate) struct CallerCheck {
@@ -36,9 +43,8 @@ pub(crate) async fn identify(State(check): State<CallerCheck>, mut request: Requ
     };
     match entry_points::authenticate(&check.gateway, &bearer).await {
         Ok(agent) => {
-            let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
-            let user_agent = user_agent.map(str::to_owned);
-            request.extensions_mut().insert(McpCaller { agent, user_agent });
+            let caller = McpCaller::new(agent, request.headers());
+            request.extensions_mut().insert(caller);
             next.run(request).await
         }
         Err(error) => check.challenge(error, true),
@@ -46,7 +52,7 @@ pub(crate) async fn identify(State(check): State<CallerCheck>, mut request: Requ
 }
 
 /// The key or token in `Authorization: Bearer` or `X-PX-Key`.
-fn bearer(headers: &HeaderMap) -> Option<String> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<String> {
     let bearer = headers.get(AUTHORIZATION).and_then(|value| {
         let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| key.trim().to_owned())

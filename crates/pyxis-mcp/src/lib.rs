@@ -10,11 +10,13 @@ mod answer;
 mod arguments;
 mod caller;
 mod direct;
+mod json_text;
 mod long_responses;
 mod pending;
 mod proposed_task;
 mod proxied;
 mod server;
+mod target_response;
 mod task;
 mod tools;
 
@@ -28,9 +30,9 @@ use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::tower::StreamableHttpService;
 
-use crate::agent_requests::AgentRequests;
 use crate::caller::CallerCheck;
-use crate::server::McpServer;
+
+pub use crate::direct::PlainCalls;
 
 /// Path of the server.
 pub const PATH: &str = pyxis_core::agent_client::MCP_PATH;
@@ -39,17 +41,10 @@ pub const PATH: &str = pyxis_core::agent_client::MCP_PATH;
 /// longer.
 const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
-/// The route of the server. Callers prove with their key or token which agent they are before a message is read. Those
+/// The route of a server. Callers prove with their key or token which agent they are before a message is read. Those
 /// without one are sent to the consent page, if this process has it.
-pub fn router(gateway: &gateway::State, has_consent_page: bool) -> Router {
-    let server = McpServer::new(AgentRequests::new(gateway.clone()));
-    let direct = middleware::from_fn_with_state(server.clone(), direct::answer);
-    let check = middleware::from_fn_with_state(check(gateway, has_consent_page), caller::identify);
-    service(&gateway.config, server).layer(direct).layer(check)
-}
-
-/// The route of any server, with the transport and the checks of this one. The official test suite needs tools that
-/// Pyxis does not have, and is to meet the same layers.
+///
+/// The official test suite mounts a server of its own: it needs tools that Pyxis does not have, and the same layers.
 pub fn mount<S: ServerHandler + Clone>(
     gateway: &gateway::State,
     has_consent_page: bool,

@@ -17,7 +17,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use crate::agent_requests::AgentRequests;
-use crate::answer::{self, ProxyResponse};
+use crate::answer::{self, ForwardOutcome, ProxyResponse};
 use crate::arguments::{self, Call, Nothing, TransactionArguments};
 use crate::caller::McpCaller;
 use crate::long_responses::{self, LongResponses};
@@ -33,12 +33,12 @@ const VERSIONS: &[ProtocolVersion] =
 /// The server. It keeps no state between messages, so any node may answer any of them.
 #[derive(Clone)]
 pub(crate) struct McpServer {
-    requests: AgentRequests,
+    pub(crate) requests: AgentRequests,
     sealer: RequestStateSealer,
     long: LongResponses,
 }
 
-type ToolResult = Result<CallToolResponse, ErrorData>;
+pub(crate) type ToolResult = Result<CallToolResponse, ErrorData>;
 
 impl McpServer {
     pub(crate) fn new(requests: AgentRequests) -> Self {
@@ -63,7 +63,7 @@ impl McpServer {
     }
 
     /// Uses a stored credential, or goes on waiting for the request that `state` names.
-    pub(crate) async fn call(
+    async fn call(
         &self,
         client: &ClientInfo,
         caller: &McpCaller,
@@ -103,33 +103,53 @@ impl McpServer {
         state: Option<&str>,
     ) -> ToolResult {
         let answer = match state {
-            None => {
-                let name = client.name.as_deref();
-                let sent = self.requests.forward(caller, name, call).await.map_err(internal)?;
-                answer::of_forward(sent, &self.long, &caller.agent, call.tool.is_some()).await
-            }
+            None => self.forward(client, caller, call).await?.into(),
             Some(state) => match self.sealer.open(caller, call, state, self.requests.gateway.now()) {
                 Ok(txn) => self.poll(caller, &txn).await?,
                 Err(error) => return Err(ErrorData::invalid_params(error, None)),
             },
         };
-        Ok(match answer {
-            ProxyResponse::Final(result) => result.into(),
+        match answer {
             // Who was asked already has seen the page; asking again would not help.
             ProxyResponse::Pending(waiting) if state.is_some() => {
-                pending::text(&self.requests.gateway.config, &waiting).into()
+                Ok(pending::text(&self.requests.gateway.config, &waiting).into())
             }
-            ProxyResponse::Pending(mut waiting) => {
-                let abilities = client.abilities;
-                if abilities.tasks {
-                    // A task keeps its time of creation.
-                    let times = self.transaction_times(caller, &waiting.txn_id).await?;
-                    waiting.created_at = times.map(|times| times.created_at.to_rfc3339());
-                }
-                let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
-                pending::respond(&gateway.config, gateway.now(), sealer, abilities, caller, call, &waiting)
-            }
-        })
+            answer => self.respond(client, caller, call, answer).await,
+        }
+    }
+
+    /// Sends a request, held for a while if a person must decide.
+    pub(crate) async fn forward(
+        &self,
+        client: &ClientInfo,
+        caller: &McpCaller,
+        call: &Call,
+    ) -> Result<ForwardOutcome, ErrorData> {
+        let name = client.name.as_deref();
+        let sent = self.requests.forward(caller, name, call).await.map_err(internal)?;
+        Ok(answer::of_forward(sent, &self.long, &caller.agent, call.tool.is_some()).await)
+    }
+
+    /// The result of a call, in the way that its client understands.
+    pub(crate) async fn respond(
+        &self,
+        client: &ClientInfo,
+        caller: &McpCaller,
+        call: &Call,
+        answer: ProxyResponse,
+    ) -> ToolResult {
+        let mut waiting = match answer {
+            ProxyResponse::Final(result) => return Ok(result.into()),
+            ProxyResponse::Pending(waiting) => waiting,
+        };
+        let abilities = client.abilities;
+        if abilities.tasks {
+            // A task keeps its time of creation.
+            let times = self.transaction_times(caller, &waiting.txn_id).await?;
+            waiting.created_at = times.map(|times| times.created_at.to_rfc3339());
+        }
+        let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
+        Ok(pending::respond(&gateway.config, gateway.now(), sealer, abilities, caller, call, &waiting))
     }
 
     async fn wait(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {

@@ -7,12 +7,14 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::Request;
 use axum::response::Response;
 use pyxis_gateway as gateway;
 use pyxis_http::client_ip::Peer;
 use pyxis_http::request_id::{Access, RequestIdSource};
 use pyxis_http::route_metrics::RouteMetrics;
 use pyxis_http::serve::Incoming;
+use pyxis_mcp::PlainCalls;
 use pyxis_scoring as scoring;
 use pyxis_scoring::FastPathScore;
 use tower::{Service, ServiceExt};
@@ -27,40 +29,46 @@ pub(crate) fn source(app: &App) -> RequestIdSource {
 /// Response future of a connection's requests.
 type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
-/// Routes `/forward` and plain score requests past the router, whose layers and boxes cost a busy server a tenth of its
-/// time.
+/// Routes `/forward`, plain score requests and plain calls of MCP past the router, whose layers and boxes cost a busy
+/// server a tenth of its time.
 pub(crate) struct FastPath {
     router: Router,
     /// `None` if the proxy is not served.
     gateway: Option<gateway::State>,
+    /// `None` if the proxy is not served.
+    calls: Option<PlainCalls>,
     /// `None` if scoring is not served.
     scoring: Option<scoring::State>,
     source: RequestIdSource,
     forward_metrics: &'static RouteMetrics,
+    call_metrics: &'static RouteMetrics,
     score_metrics: &'static RouteMetrics,
 }
 
 impl FastPath {
-    pub(crate) fn new(app: &App, router: Router) -> Arc<Self> {
+    /// `calls` is the server that the router has, too.
+    pub(crate) fn new(app: &App, router: Router, calls: Option<PlainCalls>) -> Arc<Self> {
         let gateway = app.config.surfaces.proxy.then(|| app.gateway.clone());
         let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());
-        Self::build(app, router, gateway, scoring)
+        Arc::new(Self { gateway, calls, scoring, ..Self::through(app, router) })
     }
 
     /// Sends everything through the router.
     pub(crate) fn routed(app: &App, router: Router) -> Arc<Self> {
-        Self::build(app, router, None, None)
+        Arc::new(Self::through(app, router))
     }
 
-    fn build(
-        app: &App,
-        router: Router,
-        gateway: Option<gateway::State>,
-        scoring: Option<scoring::State>,
-    ) -> Arc<Self> {
-        let (forward_metrics, score_metrics) =
-            (RouteMetrics::for_route(gateway::FORWARD), RouteMetrics::for_route(scoring::SCORE));
-        Arc::new(Self { router, gateway, scoring, source: source(app), forward_metrics, score_metrics })
+    fn through(app: &App, router: Router) -> Self {
+        Self {
+            router,
+            gateway: None,
+            calls: None,
+            scoring: None,
+            source: source(app),
+            forward_metrics: RouteMetrics::for_route(gateway::FORWARD),
+            call_metrics: RouteMetrics::for_route(pyxis_mcp::PATH),
+            score_metrics: RouteMetrics::for_route(scoring::SCORE),
+        }
     }
 
     /// The service for one connection.
@@ -68,10 +76,19 @@ impl FastPath {
         ConnectionService { front: Arc::clone(self), peer }
     }
 
-    async fn forward(&self, request: Incoming, peer: Peer) -> Result<Response, Infallible> {
+    async fn forward(&self, request: Request, peer: Peer) -> Result<Response, Infallible> {
         let Some(gateway) = &self.gateway else { return self.route(request, peer).await };
         let access = Access::begin(request.method(), self.forward_metrics);
-        Ok(access.end(&self.source, gateway::forward(gateway, request.map(Body::new)).await))
+        Ok(access.end(&self.source, gateway::forward(gateway, request).await))
+    }
+
+    async fn call(&self, request: Request, peer: Peer) -> Result<Response, Infallible> {
+        let Some(calls) = &self.calls else { return self.route(request, peer).await };
+        let access = Access::begin(request.method(), self.call_metrics);
+        match calls.answer(request).await {
+            Ok(response) => Ok(access.end(&self.source, response)),
+            Err(request) => self.route(request, peer).await,
+        }
     }
 
     async fn score(
@@ -80,12 +97,12 @@ impl FastPath {
         peer: Peer,
         asked: FastPathScore,
     ) -> Result<Response, Infallible> {
-        let Some(scoring) = &self.scoring else { return self.route(request, peer).await };
+        let Some(scoring) = &self.scoring else { return self.route(request.map(Body::new), peer).await };
         let access = Access::begin(request.method(), self.score_metrics);
         Ok(access.end(&self.source, asked.answer(scoring, request.headers()).await))
     }
 
-    fn route(&self, mut request: Incoming, peer: Peer) -> Answering {
+    fn route(&self, mut request: Request, peer: Peer) -> Answering {
         request.extensions_mut().insert(peer);
         Box::pin(self.router.clone().oneshot(request))
     }
@@ -110,12 +127,17 @@ impl Service<Incoming> for ConnectionService {
 
     fn call(&mut self, request: Incoming) -> Answering {
         let Self { front, peer } = self.clone();
-        if request.uri().path() == gateway::FORWARD {
-            return Box::pin(async move { front.forward(request, peer).await });
+        let body = |request: Incoming| request.map(Body::new);
+        match request.uri().path() {
+            gateway::FORWARD => {
+                return Box::pin(async move { front.forward(body(request), peer).await });
+            }
+            pyxis_mcp::PATH => return Box::pin(async move { front.call(body(request), peer).await }),
+            _ => {}
         }
         match FastPathScore::from_request(&request) {
             Some(asked) => Box::pin(async move { front.score(request, peer, asked).await }),
-            None => front.route(request, peer),
+            None => front.route(body(request), peer),
         }
     }
 }

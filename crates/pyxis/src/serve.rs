@@ -16,6 +16,7 @@ use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
 use pyxis_http::problem::kinds;
 use pyxis_http::{Problem, cors, request_id, serve};
+use pyxis_mcp::PlainCalls;
 use pyxis_scoring as scoring;
 use pyxis_store::{Engine, nodes};
 use pyxis_verify as verify;
@@ -190,12 +191,13 @@ fn start_background_work(app: &App, workers: &mut JoinSet<()>, stopped: &watch::
 
 /// The routes, behind the fast path unless requests are traced.
 fn front(app: &App, stopped: watch::Receiver<bool>, is_traced: bool) -> Arc<FastPath> {
-    let router = router_until(app, stopped);
+    let calls = app.config.surfaces.proxy.then(|| PlainCalls::new(&app.gateway));
+    let router = router_until(app, calls.as_ref(), stopped);
     if is_traced {
         // The layer that starts a trace belongs to the router.
         FastPath::routed(app, router.layer(axum::middleware::from_fn(traces::request)))
     } else {
-        FastPath::new(app, router)
+        FastPath::new(app, router, calls)
     }
 }
 
@@ -245,11 +247,12 @@ fn log_start(app: &App, listen: SocketAddr) {
 
 /// Every route of every surface.
 pub fn router(app: &App) -> Router {
-    router_until(app, watch::channel(false).1)
+    let calls = app.config.surfaces.proxy.then(|| PlainCalls::new(&app.gateway));
+    router_until(app, calls.as_ref(), watch::channel(false).1)
 }
 
 /// The same, but streams that would never finish end once `stopped` is true.
-fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
+fn router_until(app: &App, calls: Option<&PlainCalls>, stopped: watch::Receiver<bool>) -> Router {
     let mut router = openapi::routes(&app.gateway.config.base_url);
     if app.config.surfaces.scoring {
         router = router.merge(scoring::router(app.scoring.clone()));
@@ -257,10 +260,10 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     if app.config.surfaces.verification {
         router = router.merge(verify::router(app.verify.clone()));
     }
-    if app.config.surfaces.proxy {
+    if let Some(calls) = calls {
         let has_consent_page = app.config.surfaces.dashboard;
         router = router.merge(gateway::router(app.gateway.clone()));
-        router = router.merge(mcp_router(app, has_consent_page));
+        router = router.merge(mcp_router(app, calls, has_consent_page));
         if has_consent_page {
             router = router.merge(gateway::connections::router(app.gateway.clone()));
         }
@@ -283,8 +286,8 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
 }
 
 /// The MCP server, which pages of the origins that the operator named may call.
-fn mcp_router(app: &App, has_consent_page: bool) -> Router {
-    let router = pyxis_mcp::router(&app.gateway, has_consent_page);
+fn mcp_router(app: &App, calls: &PlainCalls, has_consent_page: bool) -> Router {
+    let router = calls.router(has_consent_page);
     let origins = app.gateway.config.mcp_origins.iter();
     let origins: Vec<_> = origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect();
     if origins.is_empty() { router } else { router.layer(cors::open_to_origins(&origins)) }

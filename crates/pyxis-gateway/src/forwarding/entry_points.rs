@@ -11,6 +11,7 @@ use crate::connections::{is_access_token, run_tokens};
 use crate::error::Result;
 pub use crate::requests::caller::CallerKey;
 use crate::requests::control;
+use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 
 /// An authenticated agent.
@@ -35,14 +36,31 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
         (CallerKey::digest(bearer), None)
     };
     let agent = state.config_cache.agent_now(&state.store, key).await?;
+    Ok(identity(state, &agent, key, connected_program))
+}
+
+/// The agent that an agent key belonged to when configuration was last read. It may be stale: only for a request that
+/// [`forward`](crate::forward) judges next, which compares it with the store.
+pub fn cached_agent(state: &State, bearer: &str) -> Option<AgentIdentity> {
+    let key = CallerKey::digest(bearer);
+    let agent = state.config_cache.cached_agent(key)?;
+    Some(identity(state, &agent, key, None))
+}
+
+fn identity(
+    state: &State,
+    agent: &ResolvedAgent,
+    key: CallerKey,
+    connected_program: Option<String>,
+) -> AgentIdentity {
     state.last_used.note_agent(agent.id(), state.now());
-    Ok(AgentIdentity {
+    AgentIdentity {
         id: agent.id(),
         workspace: agent.workspace_id(),
         name: agent.row.name.clone(),
         connected_program,
         key,
-    })
+    }
 }
 
 /// The caller of an endpoint that `pyxis run` uses: besides agent keys, it takes the token of a run.

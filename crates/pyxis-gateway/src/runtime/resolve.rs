@@ -220,6 +220,11 @@ impl ConfigCache {
         Ok(generation)
     }
 
+    /// The agent with `key`, if it is cached. It may be stale.
+    pub(crate) fn cached_agent(&self, key: impl Into<KeyHash>) -> Option<Arc<ResolvedAgent>> {
+        self.cached(&key.into()).map(|(agent, _)| agent)
+    }
+
     fn cached(&self, hash: &KeyHash) -> Option<(Arc<ResolvedAgent>, i64)> {
         let snapshot = self.0.read().unwrap_or_else(PoisonError::into_inner);
         snapshot.agents.get(hash).map(|agent| (Arc::clone(agent), snapshot.generation))

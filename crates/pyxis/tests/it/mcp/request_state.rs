@@ -6,6 +6,7 @@ use axum::body::Body;
 use http::{Method, Response};
 use http_body_util::BodyExt;
 use pyxis_gateway::Config;
+use pyxis_mcp::PlainCalls;
 use pyxis_testkit::database::TestDatabase;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -38,7 +39,8 @@ async fn call(proxy: &Proxy, further: &Value) -> Value {
         .header("mcp-name", "call")
         .body(Body::from(message.to_string()))
         .unwrap();
-    let response: Response<Body> = pyxis_mcp::router(&proxy.state, false).oneshot(request).await.unwrap();
+    let response: Response<Body> =
+        PlainCalls::new(&proxy.state).router(false).oneshot(request).await.unwrap();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     serde_json::from_slice(&body).unwrap_or_else(|_| panic!("no message: {body:?}"))
 }
