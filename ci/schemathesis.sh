@@ -8,7 +8,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 SCHEMATHESIS=4.32.5
-OPEN='^/(v2|\.well-known|registry|passport|sybil-resistance|residence|snapshot-strategies|api/scan|attestation)(/|$)'
+# Signs as a wallet.
+ETH_ACCOUNT=0.14.0
+OPEN='^/(v2|assets|\.well-known|registry|passport|sybil-resistance|residence|snapshot-strategies|api/scan|attestation)(/|$)'
 MANAGED='^/admin/(scorers|api-keys|history-requests|issuers|stamps|stamp-keys|catalogue|models|allow-lists'
 MANAGED+='|onchain-stamps|addresses|score-jobs|score-reviews|networks|proofs|proof-issuers|blocklist'
 MANAGED+='|attestation-keys)(/|$)'
@@ -55,7 +57,8 @@ if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
 fi
 python3 -m venv "$directory/venv" >"$directory/pip.log" 2>&1 || skip "Python makes no venv (apt-get install python3-venv)"
 "$directory/venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$SCHEMATHESIS" \
-    >>"$directory/pip.log" 2>&1 || skip "pip cannot install schemathesis $SCHEMATHESIS"
+    "eth-account==$ETH_ACCOUNT" >>"$directory/pip.log" 2>&1 ||
+    skip "pip cannot install schemathesis $SCHEMATHESIS and eth-account $ETH_ACCOUNT"
 
 program=${PX_TEST_PYXIS:-}
 if [[ -z $program ]]; then
@@ -74,11 +77,35 @@ field() {
     python3 -c 'import json, sys; print(json.JSONDecoder().raw_decode(sys.stdin.read())[0][sys.argv[1]])' "$1"
 }
 
-# ask PATHS SECONDS HEADER...: requests to these paths.
+# sign_in KEY: token of a holder's session in the page of a publishable key.
+sign_in() {
+    venv/bin/python - "$base/widget/v1/1" "$1" <<'END'
+import json, sys, urllib.request
+from eth_account import Account
+from eth_account.messages import encode_defunct
+
+url, key = sys.argv[1:]
+
+
+def post(path, body):
+    headers = {"X-API-KEY": key, "Origin": "https://app.example", "Content-Type": "application/json"}
+    request = urllib.request.Request(url + path, json.dumps(body).encode(), headers)
+    return json.load(urllib.request.urlopen(request, timeout=10))
+
+
+wallet = Account.create()
+message = post("/nonce", {"address": wallet.address, "chain_id": 10})["message"]
+signature = wallet.sign_message(encode_defunct(text=message)).signature
+print(post("/session", {"message": message, "signature": f"0x{bytes(signature).hex()}"})["token"])
+END
+}
+
+# ask PATHS SECONDS HEADER...: requests to these paths, without the operation in `left_out`.
 ask() {
     local paths=$1 time=$2 header headers=()
     shift 2
     for header in "$@"; do headers+=(--header "$header"); done
+    if [[ -n ${left_out:-} ]]; then headers+=(--exclude-operation-id "$left_out"); fi
     venv/bin/schemathesis run "$base/openapi.json" --include-path-regex "$paths" --exclude-path-regex "$REACHES_OUT" \
         --max-time "$time" "${headers[@]}" --checks "$checks" --no-color --generation-database none
 }
@@ -92,7 +119,8 @@ try() {
     "$program" api-key add schemathesis --write --json --tier 4 --limit 100000000 \
         --models-tier 4 --models-limit 100000000 >key.json
     "$program" api-key allow-history "$(field id <key.json)" --json >/dev/null
-    "$program" api-key add page --kind publishable --scorer 1 --origin https://app.example --json >page.json
+    "$program" api-key add page --kind publishable --scorer 1 --origin https://app.example --json \
+        --tier 4 --limit 100000000 >page.json
     : >greeting.json
     # With the sample addresses, which the examples of the description name.
     "$program" quickstart --json --listen "127.0.0.1:$port" >greeting.json 2>server.log &
@@ -104,7 +132,11 @@ try() {
     done
     owner="Authorization: Bearer $(field owner_session_token <bootstrap.json)"
     ask "$OPEN" $((seconds / 5)) "X-API-KEY: $(field key <key.json)"
-    ask '^/widget/' $((seconds / 5)) "X-API-KEY: $(field key <page.json)" "Origin: https://app.example"
+    page=("X-API-KEY: $(field key <page.json)" "Origin: https://app.example")
+    ask '^/widget/' $((seconds / 5)) "${page[@]}"
+    # Again by a holder who is signed in, and stays so.
+    holder=$(sign_in "$(field key <page.json)")
+    left_out=endWidgetSession ask '^/widget/' $((seconds / 5)) "${page[@]}" "Authorization: Bearer $holder"
     ask "$AGENTS" $((seconds / 5)) "X-PX-Key: $(field agent_key <bootstrap.json)"
     ask "$MANAGED" $((seconds / 5)) "$owner"
     ask "$PEOPLE" $((seconds / 5)) "$owner"

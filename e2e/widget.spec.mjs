@@ -315,3 +315,52 @@ test("a key made in the dashboard comes with code that works in its page", async
     await page.getByText("Passed", { exact: true }).waitFor();
   });
 });
+
+test("a visitor gets a Stamp of the server in the page, and only if its rule holds", async () => {
+  const { scorer_id } = world.server.bootstrap;
+  const list = { name: "EarlyMember", description: "Joined in the first year", scorer_id, weight: "3" };
+  await manage("POST", "/admin/allow-lists", list);
+  await manage("POST", "/admin/allow-lists/EarlyMember/addresses", { addresses: [POOR.address.toLowerCase()] });
+  const ask = async (page) => {
+    await connect(page);
+    await page.getByText("Not enough yet", { exact: true }).waitFor();
+    const button = page.getByRole("button", { name: "Get it here EarlyMember" });
+    await button.focus();
+    await page.keyboard.press("Enter");
+  };
+  await withWidget({ account: holder(13), visit: { viewport: { width: 320, height: 720 } } }, async (page) => {
+    await ask(page);
+    await page.getByText("This wallet is not on the list.", { exact: true }).waitFor();
+    await isAccessible(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, "nothing is wider than the window");
+  });
+  // A list asks for nothing; a token's Stamp asks for its ids.
+  await withWidget({ account: holder(13), visit: { colorScheme: "dark" } }, async (page) => {
+    await page.route(`**/widget/v1/${scorer_id}`, async (route) => {
+      const response = await route.fetch();
+      const view = await response.json();
+      for (const stamp of view.stamps) if (stamp.issued_here) stamp.issued_here = "token_ids";
+      await route.fulfill({ response, json: view });
+    });
+    let sent;
+    await page.route("**/issue", async (route) => {
+      if (route.request().method() === "POST") sent = route.request().postDataJSON();
+      await route.continue();
+    });
+    await connect(page);
+    await page.getByLabel("Token ids, separated by spaces").fill("7, 8 9");
+    await isAccessible(page);
+    await page.getByRole("button", { name: "Get it here EarlyMember" }).click();
+    await page.getByText("Check what you entered: ").waitFor();
+    assert.deepEqual(sent, { stamps: [{ provider: "EarlyMember", items: ["7", "8", "9"] }] });
+  });
+  await withWidget({ account: POOR }, async (page, events) => {
+    await ask(page);
+    await page.getByText("Passed", { exact: true }).waitFor();
+    const focused = await page.evaluate(() => document.querySelector("pyxis-passport").shadowRoot.activeElement?.textContent);
+    assert.equal(focused, "Your passport score");
+    const result = events.filter((event) => event.name === "pyxis-result").at(-1);
+    assert.deepEqual([result.passing, result.score], [true, "4.50000"]);
+    assert.equal((await verified(result.jwt)).passing_score, true);
+  });
+});

@@ -75,6 +75,13 @@ suite("Snapshot's client", () => {
         assert.equal(await gate(state, { scoreThreshold }), score >= scoreThreshold, `${state}, ${scoreThreshold}`);
       }
     }
+    // Evidence would decide alone, and by the scorer's threshold.
+    const { api_key: apiKey } = pyxis.sample;
+    const body = JSON.stringify({ address: wallets.passes, scorer_id: String(scorer) });
+    const headers = { "X-API-Key": apiKey, "Content-Type": "application/json" };
+    const submitted = await fetch(`${pyxis.url}/registry/submit-passport`, { method: "POST", headers, body });
+    const { status, evidence } = await submitted.json();
+    assert.deepEqual([status, evidence], ["DONE", null]);
     // Without a threshold and platforms there is no gate, and nothing is asked.
     assert.equal(await gate("unknown", {}), true);
   });
@@ -90,6 +97,7 @@ suite("Snapshot's client", () => {
     assert.equal(await gate("passes", { ...both, scoreThreshold: 20 }), true);
     assert.equal(await gate("duplicate", { ...both, scoreThreshold: 20 }), false);
     await assert.rejects(gate("passes", { stamps: ["Human"] }), { data: "Operator is required" });
+    await assert.rejects(gate("passes", { operator: "OR", stamps: ["Unheard"] }), { data: "Stamp not supported" });
   });
 
   test("is told of a scorer that does not exist", async () => {

@@ -150,6 +150,16 @@ export class PyxisPassport extends Base {
     this.#tell("pyxis-result", { jwt, address, score, threshold, passing });
   }
 
+  /** Asks for a Stamp and shows the new score. Returns why the Stamp is not issued, or nothing. */
+  async #request(provider, items) {
+    let refusal;
+    await this.#attempt(async (isCurrent) => {
+      refusal = await this.#server.issue(provider, items);
+      if (!refusal && isCurrent()) await this.#load(isCurrent);
+    });
+    return refusal;
+  }
+
   /** Runs an attempt. What a later one, or leaving the page, has overtaken shows nothing any more. */
   async #attempt(work) {
     const run = (this.#run += 1);
@@ -202,6 +212,7 @@ export class PyxisPassport extends Base {
       use: (wallet) => this.#signIn(wallet),
       retry: () => (this.#server?.isSignedIn || this.#state.failure?.code === "expired" ? this.refresh() : this.connect()),
       refresh: () => this.refresh(),
+      request: (provider, items) => this.#request(provider, items),
       signOut: () => this.signOut(),
       reset: () => this.reset(),
     };

@@ -64,6 +64,12 @@ class ScoreServer {
     }
   }
 
+  /** Asks for a Stamp that the server issues itself. Returns why it is not issued, or nothing. */
+  async issue(provider, items) {
+    const { items: [outcome] } = await this.#send("POST", "/issue", { stamps: [{ provider, items }] });
+    return outcome.error;
+  }
+
   /** Ends the session. A server that does not answer ends it in time. */
   async signOut() {
     if (!this.isSignedIn) return;

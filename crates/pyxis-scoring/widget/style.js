@@ -102,6 +102,18 @@ li .name { font-weight: 600; overflow-wrap: anywhere; }
 li .points { justify-self: end; font-variant-numeric: tabular-nums; }
 li .muted { grid-column: 1; }
 li a { grid-column: 2; justify-self: end; padding-block: 0.25rem; }
+li form { grid-column: 1 / -1; display: grid; gap: 0.375rem; justify-items: start; margin-block-start: 0.5rem; }
+label { display: grid; gap: 0.25rem; justify-self: stretch; font-size: 0.875rem; }
+input {
+  min-block-size: 2.75rem;
+  inline-size: 100%;
+  padding: 0.5rem 0.75rem;
+  border: 1px solid var(--_muted);
+  border-radius: calc(var(--_radius) * 0.66);
+  background: var(--_background);
+  color: var(--_text);
+  font: inherit;
+}
 li.off .points { color: var(--_muted); }
 summary { padding-block: 0.625rem; color: var(--_accent); font-weight: 600; cursor: pointer; }
 .wait { display: flex; align-items: center; gap: 0.75rem; margin-block-start: 0.75rem; }

@@ -1,5 +1,14 @@
 /** Stamps to add that are shown at once. */
 const SHOWN = 4;
+/** Texts for what a holder names to get a Stamp of the server. */
+const ITEMS = { token_ids: "tokenIds", attestation: "attestation" };
+/** Texts for the reasons for which such a Stamp is not issued. */
+const OUTCOMES = {
+  not_on_list: "notOnList",
+  condition_not_met: "notMet",
+  invalid_items: "wrongItems",
+  no_answer: "noAnswer",
+};
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element with attributes and children. Text stays text. */
@@ -121,6 +130,7 @@ class View {
     const missing = info.stamps.filter((stamp) => !has(stamp.name));
     if (record.passing_score || missing.length === 0) return undefined;
     const items = missing.map((stamp) => {
+      if (stamp.issued_here) return this.item(stamp, info, stamp.weight, stamp.description, undefined, this.request(stamp));
       const href = this.linkOf(stamp, record.address, info.platforms[stamp.platform]?.url);
       const link = href && h("a", { part: "link", href, target: "_blank", rel: "noopener noreferrer" },
         this.t("get"), h("span", { class: "sr" }, ` ${stamp.name} ${this.t("newTab")}`));
@@ -134,6 +144,28 @@ class View {
       list(items.slice(0, SHOWN), more),
       rest.length > 0 && h("details", {}, h("summary", {}, this.t("all", { count: items.length })), list(rest, more)),
     ];
+  }
+
+  /** A form that asks the server for a Stamp of its own. */
+  request({ name, issued_here: kind }) {
+    const wanted = ITEMS[kind];
+    const field = wanted && h("input", { part: "field", name: "items", required: true, autocomplete: "off", spellcheck: "false" });
+    const said = h("span", { class: "muted", role: "status" });
+    let isAsking = false;
+    const submit = async (event) => {
+      event.preventDefault();
+      // The button stays enabled: a disabled one would lose the focus.
+      if (isAsking) return;
+      isAsking = true;
+      said.textContent = this.t("asking");
+      const refusal = await this.on.request(name, (field?.value ?? "").split(/[\s,]+/).filter(Boolean));
+      said.textContent = refusal ? this.t(OUTCOMES[refusal.code] ?? "notIssued", { detail: refusal.detail }) : "";
+      isAsking = false;
+    };
+    return h("form", { submit },
+      wanted && h("label", {}, this.t(wanted), field),
+      h("button", { part: "button" }, this.t("getHere"), h("span", { class: "sr" }, ` ${name}`)),
+      said);
   }
 
   item(stamp, info, points, about, className, link) {

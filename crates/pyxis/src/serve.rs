@@ -66,9 +66,11 @@ impl Bound {
 pub async fn bind(config: &Config) -> Result<Bound> {
     scheduled_backups::check(config)?;
     open_files::prepare(config.websockets_max);
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", config.listen))?;
+    let bound = TcpListener::bind(config.listen).await;
+    let listener = bound.with_context(|| {
+        let remedy = "set --listen or PX_LISTEN to a free address and port; port 0 picks a free one";
+        format!("cannot listen on {}; {remedy}", config.listen)
+    })?;
     let address = listener.local_addr()?;
     let metrics = match bind_metrics(config.metrics_listen).await? {
         // Before anything is counted: a handle belongs to the recorder that was there when it was made.

@@ -4,6 +4,7 @@ mod api_keys;
 mod catalogue;
 mod explorer;
 mod models;
+mod population;
 mod reviews;
 mod score_jobs;
 mod scorers;

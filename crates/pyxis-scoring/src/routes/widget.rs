@@ -36,7 +36,7 @@ use crate::address;
 use crate::engine::ScoreKey;
 use crate::error::{Error, Result};
 use crate::page_keys::spellings;
-use crate::service::catalogue;
+use crate::service::{catalogue, self_check};
 use crate::signed::TokenRequest;
 use crate::state::State;
 use crate::values::{Address, Amount};
@@ -99,6 +99,10 @@ struct WeightedStamp {
     /// Id of the platform; null if the catalogue lacks the Stamp.
     #[schema(required)]
     platform: Option<String>,
+    /// Items to name in `POST …/issue`, if this server issues the Stamp: `none`, `token_ids` or `attestation`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    issued_here: Option<&'static str>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -212,7 +216,13 @@ async fn show_widget(Extract(state): Extract<State>, segments: Segments, headers
         let row = known_scorer(&state.store, state.now(), workspace, scorer).await?;
         let terms = scorers::terms(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)?;
         let catalogue = catalogue::in_force(&state.store, workspace).await?;
-        to_json(&view(scorer, row.name, &terms, &catalogue.platforms))
+        let mut view = view(scorer, row.name, &terms, &catalogue.platforms);
+        let offers = self_check::offers(&state.store, workspace).await;
+        let offers = offers.map_err(|error| Error::Internal(error.into()))?;
+        for stamp in &mut view.stamps {
+            stamp.issued_here = offers.get(&stamp.name).copied();
+        }
+        to_json(&view)
     })
     .await
 }
@@ -233,6 +243,7 @@ fn view(scorer: ScorerId, name: String, terms: &scorers::Terms, platforms: &[Pla
                 description: found.map(|(_, stamp)| stamp.description.clone()).unwrap_or_default(),
                 weight: *weight,
                 platform: found.map(|(platform, _)| platform.id.clone()),
+                issued_here: None,
             }
         })
         .collect();

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use pyxis_core::catalogue::{CatalogueStamp, Platform};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
-use pyxis_core::id::ScorerId;
+use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::stamp::StampName;
+use pyxis_store::own_stamps::{self, OwnStampRow};
 use pyxis_store::publishable_keys::{self, PublishableHead};
-use pyxis_store::scorers;
-use pyxis_store::{Store, own_stamps};
+use pyxis_store::{Store, scorers};
 use url::Url;
 
 use super::stamps::{self, StampLine, StampStatus};
@@ -120,11 +120,9 @@ pub(crate) async fn check(store: &Store, now: UnixMillis, place: ScoreKey) -> Re
     let mut suggestions: Vec<_> = missing.map(|(name, weight)| weighed(&known, name, *weight)).collect();
     sort(&mut suggestions);
     suggestions.truncate(MOST_SUGGESTED);
-    for row in own_stamps::list(store, workspace).await? {
-        if let Some(stamp) = suggestions.iter_mut().find(|stamp| stamp.name == row.provider) {
-            // A rule that this version cannot read is no offer.
-            stamp.issued_here = StampRule::from_row(&row).ok().map(|rule| rule.items().as_str());
-        }
+    let offers = offers(store, workspace).await?;
+    for stamp in &mut suggestions {
+        stamp.issued_here = offers.get(&stamp.name).copied();
     }
     let line = |line: StampLine| {
         let name = line.stamp.provider.clone();
@@ -137,6 +135,20 @@ pub(crate) async fn check(store: &Store, now: UnixMillis, place: ScoreKey) -> Re
         stamps: found.stamps.into_iter().map(line).collect(),
         suggestions,
     })
+}
+
+/// Stamps that this server issues on request, with the items that the holder names.
+pub(crate) async fn offers(
+    store: &Store,
+    workspace: WorkspaceId,
+) -> Result<BTreeMap<StampName, &'static str>> {
+    let rows = own_stamps::list(store, workspace).await?;
+    // A rule that this version cannot read is no offer.
+    let offer = |row: OwnStampRow| {
+        let rule = StampRule::from_row(&row).ok()?;
+        Some((row.provider, rule.items().as_str()))
+    };
+    Ok(rows.into_iter().filter_map(offer).collect())
 }
 
 type KnownStamps<'a> = BTreeMap<&'a StampName, (&'a Platform, &'a CatalogueStamp)>;

@@ -1,7 +1,10 @@
 //! Scorers and the weights editor.
 
+use std::time::Duration;
+
 use http::StatusCode;
-use pyxis_scoring::service::scorers;
+use pyxis_gateway::Actor;
+use pyxis_scoring::service::scorers::{self, ScorerPatch};
 use pyxis_testkit::engines;
 
 use super::{terms, with_scorer};
@@ -162,5 +165,48 @@ engines! {
         assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);
         browser.submit("/app/scorers", &format!("/app/scorers/{}/remove", row.id), &[]).await;
         assert!(scorers::list(&server.scoring.store, team.id, server.scoring.now()).await.unwrap().is_empty());
+    }
+    async fn a_scheduled_change_is_listed_and_withdrawn_on_the_page(server: Server) {
+        let (team, mut browser, before) = with_scorer(&server).await;
+        let path = format!("/app/scorers/{}", before.id);
+        assert!(!browser.get(&path).await.text.contains("Scheduled changes"));
+        let mut weights = before.terms.weights.clone();
+        weights.insert("Discord".parse().unwrap(), "3".parse().unwrap());
+        let change = ScorerPatch {
+            threshold: Some("18".parse().unwrap()),
+            weights: Some(weights),
+            keep_until_expiry: true,
+            effective_from: Some(server.scoring.now().plus(Duration::from_hours(24))),
+            revision: Some(before.terms.revision),
+            ..ScorerPatch::default()
+        };
+        let actor = Actor::cli(team.id);
+        let made = scorers::update(&server.scoring.audited, &actor, before.id, change).await.unwrap();
+        let page = browser.get(&path).await.text;
+        let listed = page.split("id=\"scheduled-title\"").nth(1).unwrap().split("</section>").next().unwrap();
+        for shown in [
+            "2026-01-02",
+            "threshold <span class=\"mono\">18</span>, 1 weight differs from today",
+            "Holders keep lowered weights until expiry.",
+            "Scheduled by command line.",
+        ] {
+            assert!(listed.contains(shown), "{shown}: {listed}");
+        }
+        let stored = terms(&server, &team, before.id).await;
+        assert_eq!((&stored.terms, stored.scheduled.len()), (&before.terms, 1), "nothing is in force yet");
+
+        let withdraw = format!("{path}/withdraw-change");
+        let id = made.scheduled[0].id.to_string();
+        assert!(listed.contains(&format!("name=\"change\" value=\"{id}\"")), "{listed}");
+        let rival = server.team("rival", "eve@example.com").await;
+        let mut eve = server.browser();
+        eve.use_link(&rival.link).await;
+        let fields = [("change", id.as_str())];
+        assert_eq!(eve.submit("/app/scorers", &withdraw, &fields).await.status, StatusCode::NOT_FOUND);
+        assert_eq!(terms(&server, &team, before.id).await.scheduled.len(), 1);
+        assert_eq!(browser.submit(&path, &withdraw, &fields).await.location(), path);
+        assert!(!browser.get(&path).await.text.contains("id=\"scheduled-title\""));
+        assert_eq!(browser.submit(&path, &withdraw, &fields).await.status, StatusCode::NOT_FOUND);
+        assert_eq!(terms(&server, &team, before.id).await, before);
     }
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Answer, Scene, wallet};
 use super::self_check::{self, OWN, sign_in};
-use super::widget::{TestPage, Wallet};
+use super::widget::{PAGE, TestPage, Wallet};
 
 pub(super) fn name() -> StampName {
     "Member".parse().unwrap()
@@ -167,6 +167,28 @@ engines! {
         }
         let elsewhere = self_check::ask(scene, scorer, "/issue", "https://elsewhere.example", &token, wanted).await;
         assert_eq!(elsewhere.status, 401);
+    }
+
+    async fn a_visitor_of_another_page_gets_the_stamps_that_its_widget_offers(scene: &Scene) {
+        let scorer = listed(scene, &[]).await;
+        let page = TestPage::of(scene, scorer, &[PAGE]).await;
+        let (member, stranger) = (Wallet::number(1), Wallet::number(2));
+        allow_lists::add(&scene.state, &actor(scene), &name(), &[plain(member.address())]).await.unwrap();
+        let view = page.send(Method::GET, "", None, Value::Null).await.json();
+        let offered = &view["stamps"][0];
+        assert_eq!((&offered["name"], &offered["issued_here"]), (&json!("Member"), &json!("none")), "{view}");
+        let wanted = json!({ "stamps": [{ "provider": "Member" }] });
+        let token = page.sign_in(&member).await;
+        assert_eq!(page.score(&token).await.json()["passing_score"], false);
+        assert_eq!(word(&page.send(Method::POST, "/issue", Some(&token), wanted.clone()).await), "accepted");
+        assert_eq!(page.score(&token).await.json()["passing_score"], true);
+        let token = page.sign_in(&stranger).await;
+        assert_eq!(word(&page.send(Method::POST, "/issue", Some(&token), wanted.clone()).await), "not_on_list");
+        assert_eq!(page.send(Method::POST, "/issue", None, wanted).await.status, 401);
+        // A Stamp of others is theirs to issue.
+        scene.set_terms(scorer, "5", &[("Other", "5")]).await;
+        let view = page.send(Method::GET, "", None, Value::Null).await.json();
+        assert_eq!((&view["stamps"][0]["name"], view["stamps"][0].get("issued_here")), (&json!("Other"), None));
     }
 
     async fn an_address_gets_the_stamp_while_it_is_on_the_list_and_loses_it_when_it_leaves(scene: &Scene) {

@@ -75,7 +75,7 @@ impl<'s> TestPage<'s> {
         request.body(Body::from(body)).unwrap()
     }
 
-    async fn send(&self, method: Method, path: &str, token: Option<&str>, body: Value) -> Answer {
+    pub(super) async fn send(&self, method: Method, path: &str, token: Option<&str>, body: Value) -> Answer {
         let request = self.request(method, path, token, &body);
         match self.node {
             Some(node) => send(&node.router(), request).await,

@@ -105,6 +105,19 @@ async fn the_default_port_of_the_metrics_gives_way_and_a_chosen_one_does_not() {
     assert!(ran.stderr.contains("127.0.0.1:8701"), "{ran:?}");
 }
 
+#[tokio::test]
+async fn a_port_that_is_taken_is_answered_with_what_to_do() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for command in ["quickstart", "serve"] {
+        let app = App::empty(Setup::new());
+        let ran = app.cli(&[command, "--listen", &address]).await.expect(1);
+        let said =
+            format!("cannot listen on {address}; set --listen or PX_LISTEN to a free address and port");
+        assert!(ran.stderr.contains(&said), "{ran:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_lets_a_request_under_way_finish() {
     let mut site = Site::new().await;

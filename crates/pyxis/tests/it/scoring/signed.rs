@@ -1,5 +1,8 @@
 //! Keys that sign scores, and lists of who passes, as managers and commands see them.
 
+use pyxis_core::hex;
+use pyxis_signing::eip712::AbiWord;
+use pyxis_signing::eip712::abi_words::keccak;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
@@ -18,6 +21,18 @@ async fn staged(setup: Setup) -> Stage {
     stage.score(1).await;
     stage.score(2).await;
     stage
+}
+
+/// The root to which a proof of the API leads, as contracts compute it.
+fn root(number: u8, proof: &Value) -> String {
+    let leaf = keccak(&keccak(&[&[0; 12][..], &address(number).0].concat()));
+    let up = |below: AbiWord, beside: &Value| {
+        let beside = hex::decode_prefixed(beside.as_str().unwrap()).unwrap();
+        let mut pair = [below.to_vec(), beside];
+        pair.sort();
+        keccak(&pair.concat())
+    };
+    format!("0x{}", hex::encode(&proof.as_array().unwrap().iter().fold(leaf, up)))
 }
 
 engines! {
@@ -87,5 +102,23 @@ engines! {
         stage.app.cli(&["score", "merkle", "--scorer", &scorer, "--out", file]).await.expect(1);
         let early = ["score", "merkle", "--scorer", &scorer, "--at", "2020-01-01T00:00:00Z", "--out", "none.json"];
         stage.app.cli(&early).await.expect(3);
+    }
+    async fn the_api_proves_each_address_of_a_list(setup: Setup) {
+        let stage = staged(setup).await;
+        for number in [3, 4, 5, 6] {
+            stage.stamp(number, "A", &format!("a:{number}")).await;
+            stage.score(number).await;
+        }
+        let path = format!("/admin/scorers/{}/merkle", stage.scorer());
+        let list = stage.owner.get(&path).send().await.expect(200).json();
+        assert_eq!(list["values"].as_array().unwrap().len(), 5);
+        for number in [1, 3, 4, 5, 6] {
+            let found = stage.get(&format!("{path}?address={}", address(number))).await;
+            assert!(!found["proof"].as_array().unwrap().is_empty(), "{found}");
+            assert_eq!((&found["root"], &found["count"]), (&list["tree"][0], &json!(5)));
+            assert_eq!(json!(root(number, &found["proof"])), found["root"]);
+        }
+        let stranger = stage.get(&format!("{path}?address={}", address(2))).await;
+        assert_eq!((&stranger["root"], &stranger["proof"]), (&list["tree"][0], &Value::Null));
     }
 }
