@@ -43,7 +43,7 @@ qemu-aarch64-static -L "$root" "$root/usr/bin/pyxis" quickstart --json --listen 
     >"$work/started" 2>"$work/log" &
 server=$!
 for _ in $(seq 600); do
-    if grep -q demo_target "$work/started"; then break; fi
+    if grep -qs demo_target "$work/started"; then break; fi
     sleep 0.1
 done
 

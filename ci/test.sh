@@ -111,7 +111,6 @@ without_a_browser() {
     part "MCP suite" conformance ci/conformance.sh
     part "Snapshot's client" snapshot ci/snapshot.sh
     part "clients of chat platforms" chats ci/chat-clients.sh slack discord
-    part packages packaging ci/packaging.sh
 }
 
 # client_libraries: at once, since two wait for downloads and servers while the third compiles.
@@ -144,20 +143,22 @@ started=$EPOCHSECONDS
 tests 2>&1 | tee "$output/tests" || failed=1
 echo "tests $((EPOCHSECONDS - started)) s" >>"$output/durations"
 
-echo "== failover"
-part failover failover ci/patroni.sh
-show failover '^ *patroni: |^failover: | leads, after '
+# The Rust tests have just built it; built alone, it would be compiled once more.
+program=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
 
+echo "== failover, PgBouncer and packages"
+# At once: servers that fail over wait for each other most of the time.
+part failover failover ci/patroni.sh &
+part packages packaging env PX_TEST_PYXIS="$program" ci/packaging.sh &
 if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
-    echo "== through PgBouncer"
     part "through PgBouncer" pooler pooled_tests
     show pooler 'Summary|^test result'
 fi
+wait
+show failover '^ *patroni: |^failover: | leads, after '
+show packaging '^packaging:'
 
-# The Rust tests have just built it; built alone, it would be compiled once more.
-PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
-export PX_TEST_PYXIS
-
+export PX_TEST_PYXIS=$program
 echo "== browser tests, and meanwhile what needs no browser"
 without_a_browser &
 started=$EPOCHSECONDS
@@ -169,7 +170,6 @@ show mcp '^python client:'
 show conformance '^conformance:'
 show snapshot '^(ℹ (pass|fail)|snapshot:)'
 show chats '^(ℹ (pass|fail)|chat clients:)'
-show packaging '^packaging:'
 
 echo "== contracts"
 part contracts solidity ci/solidity.sh

@@ -4,7 +4,8 @@
 # acknowledged may be lost or doubled.
 #
 # PREVIOUS is a program, or a Git revision, which is built once and kept in target/previous. PX_UPGRADE_ROUNDS is the
-# number of downgrades (3). PX_UPGRADE_ONLY=1 leaves them out, for a program from before 0.1.0, which cannot do it.
+# number of downgrades (3), and PX_TEST_SEED=N repeats the moments of an earlier run, which printed its seed.
+# PX_UPGRADE_ONLY=1 leaves the downgrades out, for a program from before 0.1.0, which cannot do it.
 # The short form is one of the usual tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

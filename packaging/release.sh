@@ -5,7 +5,7 @@
 #   packaging/release.sh VERSION [BINARY [FOLDER]]
 #
 # Without BINARY, the program is built. Needs cargo-deb, umoci and binutils, as image.sh does. PX_DEB_FLAGS has more
-# options for cargo-deb.
+# options for cargo-deb, PX_GZIP_FLAGS those for gzip.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=packaging/facts.sh
@@ -35,7 +35,7 @@ mkdir -p "$out"
 
 # pack FILE FOLDER NAME: a compressed archive that depends on nothing but its content and the commit.
 pack() {
-    tar --create --gzip --file "$out/$1" --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
+    tar --create --use-compress-program="gzip ${PX_GZIP_FLAGS:-}" --file "$out/$1" --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
         --numeric-owner --owner=0 --group=0 -C "$2" "$3"
 }
 
@@ -53,22 +53,30 @@ if [[ $machine != "$(uname -m)" ]]; then
 fi
 packaging/manual.sh "$here" "$work/$folder"
 chmod -R u=rwX,go=rX "$work/$folder"
-pack "$folder.tar.gz" "$work" "$folder"
 
-echo "== Debian package"
 target=$machine-unknown-linux-gnu
-mkdir -p "$work/target/$target/release"
-cp -R "$work/$folder"/{pyxis,man,completions} "$work/target/$target/release"
-# shellcheck disable=SC2086
-CARGO_TARGET_DIR=$work/target cargo deb --package pyxis --target "$target" --no-build --no-strip --quiet \
-    ${PX_DEB_FLAGS:-} --output "$out/pyxis_${VERSION}_$debian.deb"
-
-echo "== image"
-packaging/image.sh "$work/$folder/pyxis" "$work/pyxis-$VERSION-$machine-image" >/dev/null
-pack "pyxis-$VERSION-$machine-image.tar.gz" "$work" "pyxis-$VERSION-$machine-image"
-
-echo "== bill of materials"
-packaging/sbom.py --target "$target" >"$out/pyxis-$VERSION-$machine.cdx.json"
+debian_package() {
+    mkdir -p "$work/target/$target/release"
+    cp -R "$work/$folder"/{pyxis,man,completions} "$work/target/$target/release"
+    # shellcheck disable=SC2086
+    CARGO_TARGET_DIR=$work/target cargo deb --package pyxis --target "$target" --no-build --no-strip --quiet \
+        ${PX_DEB_FLAGS:-} --output "$out/pyxis_${VERSION}_$debian.deb"
+}
+image() {
+    packaging/image.sh "$work/$folder/pyxis" "$work/pyxis-$VERSION-$machine-image" >/dev/null
+    pack "pyxis-$VERSION-$machine-image.tar.gz" "$work" "pyxis-$VERSION-$machine-image"
+}
+echo "== archive, Debian package, image, bill of materials"
+# At once, because each of them compresses the program on one core.
+pack "$folder.tar.gz" "$work" "$folder" &
+parts=($!)
+debian_package &
+parts+=($!)
+image &
+parts+=($!)
+packaging/sbom.py --target "$target" >"$out/pyxis-$VERSION-$machine.cdx.json" &
+parts+=($!)
+for part in "${parts[@]}"; do wait "$part"; done
 
 (cd "$out" && sha256sum -- pyxis* >SHA256SUMS)
 cat <<END

@@ -16,6 +16,9 @@ install_package() {
 # ready: what the health check says.
 ready() { pyxis healthcheck 2>&1 || true; }
 
+# Or each installation would index the manual of the whole machine.
+rm -f /var/lib/man-db/auto-update
+
 echo "== install"
 install_package
 grep --quiet 'generated a new master key in /etc/pyxis/key' /mnt/dpkg.log

@@ -1,6 +1,6 @@
 //! The short way for the message that agents send most: one plain use of the tool `call`, in the newest protocol.
 //!
-//! The SDK gives each message a service, two channels and a task, and the router a layer for each rule, which costs more
+//! The SDK gives each message a service, two channels and a task, and the router a layer for each rule. That costs more
 //! than the call itself. This way takes only a message that has every usual header and member and no other. All others,
 //! wrong ones included, go to the router and the SDK, which know the whole protocol. The answers are the same.
 

@@ -291,7 +291,7 @@ pub async fn release_claim(
 }
 
 /// Postpones the due messages of a chat that no one has claimed, because the platform limits the chat until `until`.
-/// Returns their number.
+/// A message that changes at this moment becomes due by that change, so it is left alone. Returns their number.
 pub async fn postpone(
     store: &Store,
     platform: ChatPlatform,
@@ -299,11 +299,46 @@ pub async fn postpone(
     now: UnixMillis,
     until: UnixMillis,
 ) -> Result<u64, StoreError> {
-    let query =
-        sql("UPDATE chat_messages SET next_at = $1 WHERE platform = $2 AND chat = $3 AND next_at <= $4");
-    let mut tx = store.begin().await?;
-    let count = execute_on_all(&mut tx, &query.bind(until).bind(platform).bind(chat).bind(now)).await?;
-    tx.commit().await?;
+    let query = sql("UPDATE chat_messages SET next_at = $1 WHERE id IN \
+         (SELECT id FROM chat_messages WHERE platform = $2 AND chat = $3 AND next_at <= $4");
+    change_unlocked(store, &query.bind(until).bind(platform).bind(chat).bind(now)).await
+}
+
+/// Executes a statement whose last text is a selection of messages, and the same about tasks. On PostgreSQL, it changes
+/// those that no one has locked. Returns their number.
+async fn change_unlocked(store: &Store, about_requests: &SqlQuery) -> Result<u64, StoreError> {
+    let end = match store.engine() {
+        Engine::Sqlite => ")",
+        Engine::Postgres => " FOR UPDATE SKIP LOCKED)",
+    };
+    let mut count = 0;
+    for kind in SubjectKind::ALL {
+        count += store.execute(kind.statement(about_requests.clone().append(end))).await?;
+    }
+    Ok(count)
+}
+
+/// Like [`change_unlocked`], but then changes the others, too. The change must end their selection.
+///
+/// Who stops or expires several tasks locks the messages about one after those about another. Waiting for one of them
+/// here, with others locked, could deadlock. So this waits for one message at a time, with none locked.
+async fn change_selected(store: &Store, about_requests: &SqlQuery) -> Result<u64, StoreError> {
+    let mut count = change_unlocked(store, about_requests).await?;
+    if store.engine() == Engine::Sqlite {
+        return Ok(count);
+    }
+    // Only a comparison with one value is certain to lock one row.
+    let next = about_requests.clone().renamed(&[("id IN (SELECT", "id = (SELECT")]);
+    let next = next.append(" ORDER BY id LIMIT 1 FOR UPDATE)");
+    for kind in SubjectKind::ALL {
+        loop {
+            let changed = store.execute(kind.statement(next.clone())).await?;
+            if changed == 0 {
+                break;
+            }
+            count += changed;
+        }
+    }
     Ok(count)
 }
 
@@ -401,13 +436,11 @@ pub async fn record_digest(
 ) -> Result<u64, StoreError> {
     let query =
         sql("UPDATE chat_messages SET shown = 'pending', message_ref = $1, attempts = 0, error = NULL, \
-         next_at = NULL WHERE platform = $2 AND chat = $3 AND workspace_id = $4 AND id > $5 AND id <= $6 \
-         AND message_ref IS NULL AND next_at IS NOT NULL AND wanted = 'pending' AND created_at <= $7");
+         next_at = NULL WHERE id IN (SELECT id FROM chat_messages WHERE platform = $2 AND chat = $3 \
+         AND workspace_id = $4 AND id > $5 AND id <= $6 AND message_ref IS NULL AND next_at IS NOT NULL \
+         AND wanted = 'pending' AND created_at <= $7");
     let query = query.bind(message_ref).bind(first.platform).bind(&first.chat).bind(first.workspace_id);
-    let mut tx = store.begin().await?;
-    let count = execute_on_all(&mut tx, &query.bind(first.id).bind(last).bind(now)).await?;
-    tx.commit().await?;
-    Ok(count)
+    change_selected(store, &query.bind(first.id).bind(last).bind(now)).await
 }
 
 /// The message about a request whose buttons carry this nonce. Those about tasks have no buttons.
@@ -514,12 +547,10 @@ pub async fn revive(
     now: UnixMillis,
 ) -> Result<u64, StoreError> {
     let query = sql("UPDATE chat_messages SET error = NULL, attempts = 0, \
-         next_at = CASE WHEN wanted = 'pending' THEN CAST($1 AS BIGINT) END \
-         WHERE platform = $2 AND chat = $3 AND error IS NOT NULL AND message_ref IS NULL AND next_at IS NULL");
-    let mut tx = store.begin().await?;
-    let count = execute_on_all(&mut tx, &query.bind(now).bind(platform).bind(chat)).await?;
-    tx.commit().await?;
-    Ok(count)
+         next_at = CASE WHEN wanted = 'pending' THEN CAST($1 AS BIGINT) END WHERE id IN \
+         (SELECT id FROM chat_messages WHERE platform = $2 AND chat = $3 AND error IS NOT NULL \
+         AND message_ref IS NULL AND next_at IS NULL");
+    change_selected(store, &query.bind(now).bind(platform).bind(chat)).await
 }
 
 /// Moves the messages of a chat to its replacement. Pending ones are posted there; decided ones stay as they are.

@@ -145,6 +145,22 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(address).bind(provider)).await
 }
 
+/// The Stamps with this name of the given addresses. At most a few thousand at once.
+pub async fn of_addresses(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    provider: &StampName,
+    addresses: &[EvmAddress],
+) -> Result<Vec<StampRow>, StoreError> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query =
+        sql(concat!("SELECT ", stamp_columns!(), " FROM stamps WHERE workspace_id = $1 AND provider = $2"));
+    executor.all(query.bind(workspace).bind(provider).and_in(engine, "address", addresses)).await
+}
+
 /// The Stamp with this credential digest.
 pub async fn find_by_digest(
     executor: impl Executor,

@@ -29,7 +29,7 @@ pub(crate) fn source(app: &App) -> RequestIdSource {
 /// Response future of a connection's requests.
 type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
-/// Routes `/forward`, plain score requests and plain calls of MCP past the router, whose layers and boxes cost a busy
+/// Routes `/forward`, plain score requests and plain calls of MCP past the router. Its layers and boxes cost a busy
 /// server a tenth of its time.
 pub(crate) struct FastPath {
     router: Router,

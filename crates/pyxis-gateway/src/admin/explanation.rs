@@ -87,7 +87,7 @@ pub struct ExplainedRequest<'a> {
 }
 
 impl<'a> ExplainedRequest<'a> {
-    /// Its content for content rules, with this body.
+    /// Content for content rules, with this body.
     fn content(&self, target: &'a Target, body: &'a str) -> RequestContent<'a> {
         let content_type = self.content_type;
         RequestContent { content_type, is_encoded: false, query: target.query(), body: body.as_bytes() }
@@ -250,8 +250,8 @@ impl AddressedRequest<'_> {
         self.by_task(store, now, content).await
     }
 
-    /// The explanation by a task of the agent that covers the request, if there is one. Without the content, actions with
-    /// conditions on it do not count.
+    /// The explanation by a task of the agent that covers the request, if there is one. Without the content, actions
+    /// with conditions on it do not count.
     async fn by_task(
         &self,
         store: &Store,

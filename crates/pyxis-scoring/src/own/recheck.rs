@@ -14,6 +14,7 @@ use pyxis_core::metric;
 use pyxis_core::stamp::StampName;
 use pyxis_store::issued_stamps::{self, IssuedStampRow};
 use pyxis_store::revocations::RevocationRow;
+use pyxis_store::stamps::StampRow;
 use pyxis_store::{Store, listed_addresses, own_stamps, stamps};
 use tokio::sync::watch;
 
@@ -234,18 +235,16 @@ async fn condition_outcomes(
             return Ok(unknown());
         }
     };
-    let mut standing = Vec::with_capacity(rows.len());
-    for (row, verdict) in rows.iter().zip(verdicts) {
-        standing.push(match verdict {
-            Ok(ConditionResult::Holds(holding)) => check_account(store, row, &holding).await?,
-            Ok(ConditionResult::Fails(reason)) => CheckOutcome::Withdraw(reason),
-            Err(cause) => {
-                tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
-                CheckOutcome::Unknown
-            }
-        });
-    }
-    Ok(standing)
+    let stored = stored_of_accounts(store, rows, &verdicts).await?;
+    let outcome = |(row, verdict): (&IssuedStampRow, _)| match verdict {
+        Ok(ConditionResult::Holds(holding)) => check_account(&stored, row, &holding),
+        Ok(ConditionResult::Fails(reason)) => CheckOutcome::Withdraw(reason),
+        Err(cause) => {
+            tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
+            CheckOutcome::Unknown
+        }
+    };
+    Ok(rows.iter().zip(verdicts).map(outcome).collect())
 }
 
 /// The address and items that a condition must hold for; `None` if the items are damaged.
@@ -264,30 +263,51 @@ pub(super) async fn withdraw_of_other_account(
     address: EvmAddress,
     holding: &Holding,
 ) -> Result<()> {
-    let issued = issued_stamps::find(&state.store, workspace, provider, address).await?;
-    if let Some(row) = issued
-        && let CheckOutcome::Withdraw(reason) = check_account(&state.store, &row, holding).await?
-    {
+    let Some(row) = issued_stamps::find(&state.store, workspace, provider, address).await? else {
+        return Ok(());
+    };
+    let stored = stamps::of_addresses(&state.store, workspace, provider, &[address]).await?;
+    if let CheckOutcome::Withdraw(reason) = check_account(&stored, &row, holding) {
         withdraw(&state.books, state.now(), &row, reason).await?;
     }
     Ok(())
 }
 
-/// The outcome for a Stamp whose condition holds: it must hold for the account that the Stamp was issued for.
-async fn check_account(store: &Store, row: &IssuedStampRow, holding: &Holding) -> Result<CheckOutcome> {
-    // An address stays the account of itself.
-    if holding.nullifiers == [nullifier_of(row.address)] {
-        return Ok(CheckOutcome::Holds);
-    }
-    let stored = stamps::find(store, row.workspace_id, row.address, &row.provider).await?;
-    let Some(stamp) = stored.filter(|stamp| stamp.digest == row.digest) else {
-        return Ok(CheckOutcome::Holds);
+/// The stored Stamps among those of one name whose account is not the address itself.
+async fn stored_of_accounts<E>(
+    store: &Store,
+    rows: &[IssuedStampRow],
+    verdicts: &[std::result::Result<ConditionResult, E>],
+) -> Result<Vec<StampRow>> {
+    let Some(IssuedStampRow { workspace_id, provider, .. }) = rows.first() else { return Ok(Vec::new()) };
+    let of_account = |(row, verdict): (&IssuedStampRow, &std::result::Result<ConditionResult, E>)| {
+        let Ok(ConditionResult::Holds(holding)) = verdict else { return None };
+        (!is_of_itself(row, holding)).then_some(row.address)
     };
-    Ok(if stamp.nullifiers.iter().all(|nullifier| holding.nullifiers.contains(nullifier)) {
+    let addresses: Vec<EvmAddress> = rows.iter().zip(verdicts).filter_map(of_account).collect();
+    Ok(stamps::of_addresses(store, *workspace_id, provider, &addresses).await?)
+}
+
+/// True if the account behind an address is the address itself.
+fn is_of_itself(row: &IssuedStampRow, holding: &Holding) -> bool {
+    holding.nullifiers == [nullifier_of(row.address)]
+}
+
+/// The outcome for a Stamp whose condition holds: it must hold for the account that the Stamp was issued for.
+fn check_account(stored: &[StampRow], row: &IssuedStampRow, holding: &Holding) -> CheckOutcome {
+    // An address stays the account of itself.
+    if is_of_itself(row, holding) {
+        return CheckOutcome::Holds;
+    }
+    let Some(stamp) = stored.iter().find(|stamp| stamp.address == row.address && stamp.digest == row.digest)
+    else {
+        return CheckOutcome::Holds;
+    };
+    if stamp.nullifiers.iter().all(|nullifier| holding.nullifiers.contains(nullifier)) {
         CheckOutcome::Holds
     } else {
         CheckOutcome::Withdraw("the account behind the address changed".to_owned())
-    })
+    }
 }
 
 /// Revokes an issued Stamp, unless it was issued again meanwhile.

@@ -23,6 +23,8 @@ fn facts(page: &str) -> [&str; 3] {
 
 engines! {
     async fn a_population_is_shown_now_and_at_the_end_of_a_day_and_downloaded_as_shown(server: Server) {
+        // In the evening, so that the session lasts until the next day.
+        server.later(Duration::from_hours(20));
         let (team, mut browser, scorer) = with_scorer(&server).await;
         let path = format!("/app/scorers/{}/population", scorer.id);
         let empty = browser.get(&path).await.text;
@@ -40,7 +42,7 @@ engines! {
         for address in [HOLDER, OTHER] {
             score(&server, &team, scorer.id, address).await;
         }
-        server.later(Duration::from_hours(25));
+        server.later(Duration::from_hours(5));
         bring(&server, &team, OTHER, "Discord", "n3").await;
         score(&server, &team, scorer.id, OTHER).await;
 

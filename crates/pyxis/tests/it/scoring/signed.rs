@@ -26,9 +26,9 @@ async fn staged(setup: Setup) -> Stage {
 /// The root to which a proof of the API leads, as contracts compute it.
 fn root(number: u8, proof: &Value) -> String {
     let leaf = keccak(&keccak(&[&[0; 12][..], &address(number).0].concat()));
-    let up = |below: AbiWord, beside: &Value| {
-        let beside = hex::decode_prefixed(beside.as_str().unwrap()).unwrap();
-        let mut pair = [below.to_vec(), beside];
+    let up = |below: AbiWord, sibling: &Value| {
+        let sibling = hex::decode_prefixed(sibling.as_str().unwrap()).unwrap();
+        let mut pair = [below.to_vec(), sibling];
         pair.sort();
         keccak(&pair.concat())
     };

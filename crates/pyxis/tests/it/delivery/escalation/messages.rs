@@ -118,7 +118,8 @@ engines! {
         let txn = proxy.pause(1).await;
         assert_eq!(chats(&proxy, txn).await, ["4343"]);
         let (state, actor) = (&proxy.state, proxy.actor());
-        channels::unlink(&state.audited, state.now(), &actor, person(&proxy, 1), ChatPlatform::TELEGRAM, "4343").await.unwrap();
+        let (audited, first) = (&state.audited, person(&proxy, 1));
+        channels::unlink(audited, state.now(), &actor, first, ChatPlatform::TELEGRAM, "4343").await.unwrap();
         deliver_due(&proxy.state).await.unwrap();
         assert!(chats(&proxy, txn).await.is_empty() && telegram.messages().is_empty());
     }
