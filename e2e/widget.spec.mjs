@@ -11,6 +11,8 @@ import { answers, holder, inject, refuse, Site } from "./support/holder.mjs";
 import { Issuer } from "./support/issuer.mjs";
 import { World } from "./support/world.mjs";
 
+/** Directory for pictures; none are taken without it. */
+const PICTURES = process.env.PX_TEST_PICTURES;
 const GOOD = holder(11);
 const POOR = holder(12);
 const issuer = new Issuer();
@@ -99,6 +101,10 @@ async function verified(token) {
   const given = Buffer.from(signature, "base64url");
   assert.ok(await webcrypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, publicKey, given, content));
   return JSON.parse(Buffer.from(claims, "base64url"));
+}
+
+async function picture(page, name) {
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/widget-${name}.png`, fullPage: true });
 }
 
 async function isAccessible(page) {
@@ -331,6 +337,7 @@ test("a visitor gets a Stamp of the server in the page, and only if its rule hol
   await withWidget({ account: holder(13), visit: { viewport: { width: 320, height: 720 } } }, async (page) => {
     await ask(page);
     await page.getByText("This wallet is not on the list.", { exact: true }).waitFor();
+    await picture(page, "not-on-the-list");
     await isAccessible(page);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, "nothing is wider than the window");
   });
@@ -349,6 +356,7 @@ test("a visitor gets a Stamp of the server in the page, and only if its rule hol
     });
     await connect(page);
     await page.getByLabel("Token ids, separated by spaces").fill("7, 8 9");
+    await picture(page, "token-ids");
     await isAccessible(page);
     await page.getByRole("button", { name: "Get it here EarlyMember" }).click();
     await page.getByText("Check what you entered: ").waitFor();

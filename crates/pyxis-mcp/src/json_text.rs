@@ -99,7 +99,7 @@ mod tests {
         for text in texts {
             let tree = serde_json::from_str::<Value>(text).ok();
             let passed = container(text).map(RawValue::get);
-            assert_eq!(passed, tree.as_ref().map(|_| text.trim_ascii()), "{:.60}", text);
+            assert_eq!(passed, tree.as_ref().map(|_| text.trim_ascii()), "{text:.60}");
             let read_again = passed.map(|passed| serde_json::from_str::<Value>(passed).unwrap());
             assert_eq!(read_again, tree);
         }

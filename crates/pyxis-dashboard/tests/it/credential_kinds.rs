@@ -329,7 +329,10 @@ async fn a_preset_offers_its_starter_policy_which_is_stored_with_the_credential_
         let stored = policies::get(&server.gateway.store, team.id, name).await.unwrap();
         assert_eq!(stored.is_some(), choice == "starter", "{name}");
     }
-    assert!(!browser.get("/app/new/credential?preset=fly").await.text.contains("name=\"policy\""));
+    assert!(
+        !browser.get("/app/new/credential").await.text.contains("name=\"policy\""),
+        "no preset, no starter policy"
+    );
 }
 
 #[tokio::test]

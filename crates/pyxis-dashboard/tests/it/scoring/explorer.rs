@@ -10,7 +10,7 @@ use pyxis_testkit::engines;
 use super::{add_scorer, with_scorer};
 use crate::support::{HOLDER, OTHER, Server, Team, bring};
 
-pub(super) async fn score(server: &Server, team: &Team, scorer: ScorerId, address: EvmAddress) {
+async fn score(server: &Server, team: &Team, scorer: ScorerId, address: EvmAddress) {
     let place = ScoreKey { workspace: team.id, scorer, address };
     engine::score(&server.scoring.books, place, server.scoring.now(), false).await.unwrap();
 }

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::id::ScorerId;
 use pyxis_gateway::Actor;
+use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_scoring::service::scorers::{self, ScorerPatch};
 use pyxis_testkit::engines;
 
-use super::explorer::score;
 use super::with_scorer;
-use crate::support::{HOLDER, OTHER, Server, bring};
+use crate::support::{HOLDER, OTHER, Server, Team, bring};
 
 /// The number below a word of the page.
 fn fact<'t>(page: &'t str, word: &str) -> &'t str {
@@ -19,6 +21,12 @@ fn fact<'t>(page: &'t str, word: &str) -> &'t str {
 
 fn facts(page: &str) -> [&str; 3] {
     ["Addresses", "Passing", "Pass rate"].map(|word| fact(page, word))
+}
+
+/// Requests a score, so that it becomes history.
+async fn request(server: &Server, team: &Team, scorer: ScorerId, address: EvmAddress) {
+    let place = ScoreKey { workspace: team.id, scorer, address };
+    engine::score(&server.scoring.books, place, server.scoring.now(), true).await.unwrap();
 }
 
 engines! {
@@ -40,11 +48,11 @@ engines! {
         bring(&server, &team, HOLDER, "Discord", "n1").await;
         bring(&server, &team, OTHER, "Google", "n2").await;
         for address in [HOLDER, OTHER] {
-            score(&server, &team, scorer.id, address).await;
+            request(&server, &team, scorer.id, address).await;
         }
         server.later(Duration::from_hours(5));
         bring(&server, &team, OTHER, "Discord", "n3").await;
-        score(&server, &team, scorer.id, OTHER).await;
+        request(&server, &team, scorer.id, OTHER).await;
 
         let now = browser.get(&path).await.text;
         assert_eq!(facts(&now), ["2", "2", "100 %"]);
@@ -64,12 +72,12 @@ engines! {
         assert!(then.contains("up to the end of 2026-01-01 (UTC)"), "{then}");
         assert_eq!(facts(&then), ["2", "1", "50 %"]);
         assert!(day(&then, "2026-01-01") && !day(&then, "2026-01-02"), "{then}");
-        for (page, query, expected) in [(&now, "", "3,2,true"), (&then, "&#38;at=2026-01-01", "1,2,false")] {
+        for (page, query, expected) in [(&now, "", "3,2,true"), (&then, "&amp;at=2026-01-01", "1,2,false")] {
             for format in ["csv", "parquet"] {
                 let link = format!("{path}/export?format={format}{query}");
                 assert!(page.contains(&format!("href=\"{link}\"")), "{link}: {page}");
             }
-            let file = browser.get(&format!("{path}/export?format=csv{}", query.replace("&#38;", "&"))).await.text;
+            let file = browser.get(&format!("{path}/export?format=csv{}", query.replace("&amp;", "&"))).await.text;
             assert!(file.contains(&format!("{OTHER},{expected},")), "{file}");
         }
         assert_eq!(browser.get("/app/scorers/999/population").await.status, StatusCode::NOT_FOUND);

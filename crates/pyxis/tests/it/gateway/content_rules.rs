@@ -234,18 +234,18 @@ async fn a_credential_is_stored_together_with_the_policy_to_start_with() {
     assert_eq!(read["rule"], "auto_url");
     let write = site.owner.explain("chat", "GET", "https://slack.com/api/chat.postMessage?text=x").await;
     assert_eq!(write["decision"], "require_approval");
-    let none = [
+    let unknown = [
         "credential",
         "add",
         "--name",
         "other",
         "--preset",
-        "fly",
+        "slac",
         "--starter-policy",
         "--secret-file",
         secret,
     ];
-    let refused = site.app.cli(&none).await;
+    let refused = site.app.cli(&unknown).await;
     assert!(refused.stderr.contains("has no starter policy"), "{}", refused.stderr);
 }
 

@@ -82,8 +82,14 @@ fn answer(mood: &mut Mood, request: &Received) -> Reply {
 async fn upload(stage: &Stage, body: impl Into<Bytes>) -> String {
     let path = format!("/admin/scorers/{}/jobs?name=list", stage.scorer());
     let job = stage.owner.call("POST", &path).body(body).send().await.expect(201).json();
-    assert_eq!((&job["state"], &job["name"]), (&json!("queued"), &json!("list")));
+    assert_eq!(job["name"], "list");
+    assert_begun(&job);
     job["id"].as_str().unwrap().to_owned()
+}
+
+/// A job that was just queued. The server may have begun it before it answered.
+fn assert_begun(job: &Value) {
+    assert!(["queued", "running", "done"].iter().any(|state| job["state"] == *state), "{job}");
 }
 
 /// Waits for a state of a job.
@@ -236,7 +242,8 @@ engines! {
         let asked = indexer.upstream.requests().len();
         indexer.turns(Mood::Answers);
         let queued = stage.app.cli_json(&["score-job", "retry", &id]).await;
-        assert_eq!((&queued["state"], &queued["failed"]), (&json!("queued"), &json!(1)));
+        assert_eq!(queued["failed"], 1);
+        assert_begun(&queued);
         let job = done(&stage, &id).await;
         assert_eq!((&job["scored"], &job["failed"], &job["retryable"]), (&json!(3), &json!(1), &json!(0)));
         assert_eq!(indexer.asked_after(asked), BTreeSet::from([2, 3].map(|number| address(number).to_string())));
@@ -253,7 +260,8 @@ engines! {
         assert_eq!(results(&stage, &id, "").await.len(), 1001);
         indexer.turns(Mood::Answers);
         let queued = stage.post(&format!("{path}/retry"), &json!({})).await.expect(200).json();
-        assert_eq!((&queued["state"], &queued["scored"]), (&json!("queued"), &json!(1000)));
+        assert!(queued["scored"].as_u64() >= Some(1000), "{queued}");
+        assert_begun(&queued);
         assert_eq!(done(&stage, &id).await["scored"], 1003);
         assert_whole(&results(&stage, &id, "").await);
 
