@@ -11,7 +11,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=aarch64-unknown-linux-gnu
 for tool in aarch64-linux-gnu-gcc qemu-aarch64-static umoci curl python3; do
-    command -v "$tool" >/dev/null || { echo "arm64: $tool is missing; the head of ci/arm64.sh says what to install" >&2; exit 1; }
+    command -v "$tool" >/dev/null && continue
+    echo "arm64: $tool is missing; the head of ci/arm64.sh says what to install" >&2
+    exit 1
 done
 
 program=${1:-}

@@ -61,12 +61,14 @@ printf -v missing_list '%s, ' "${missing[@]}"
 # ci/patroni.sh starts the servers of these, and runs them; they are counted as skipped here.
 names+=(patroni::)
 
-# part NAME LOG COMMAND...: runs a part; the closing lines say how long each took.
+# took NAME STARTED: notes how long a part took, for the closing lines.
+took() { echo "$1 $((EPOCHSECONDS - $2)) s" >>"$output/durations"; }
+# part NAME LOG COMMAND...: runs a part.
 part() {
     local name=$1 log=$2 started=$EPOCHSECONDS
     shift 2
     "$@" >"$output/$log" 2>&1 || touch "$output/$log.failed"
-    echo "$name $((EPOCHSECONDS - started)) s" >>"$output/durations"
+    took "$name" "$started"
 }
 # show LOG PATTERN: the lines of a part that say what it did; all of them if it failed.
 failed=0
@@ -136,12 +138,12 @@ closing() {
 echo "== form"
 started=$EPOCHSECONDS
 ci/lint.sh
-echo "form $((EPOCHSECONDS - started)) s" >"$output/durations"
+took form "$started"
 
 echo "== tests"
 started=$EPOCHSECONDS
 tests 2>&1 | tee "$output/tests" || failed=1
-echo "tests $((EPOCHSECONDS - started)) s" >>"$output/durations"
+took tests "$started"
 
 # The Rust tests have just built it; built alone, it would be compiled once more.
 program=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
@@ -163,7 +165,7 @@ echo "== browser tests, and meanwhile what needs no browser"
 without_a_browser &
 started=$EPOCHSECONDS
 ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
-echo "browser tests $((EPOCHSECONDS - started)) s" >>"$output/durations"
+took "browser tests" "$started"
 wait
 show requests '^== |generated|^schemathesis'
 show mcp '^python client:'

@@ -35,8 +35,8 @@ mkdir -p "$out"
 
 # pack FILE FOLDER NAME: a compressed archive that depends on nothing but its content and the commit.
 pack() {
-    tar --create --use-compress-program="gzip ${PX_GZIP_FLAGS:-}" --file "$out/$1" --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
-        --numeric-owner --owner=0 --group=0 -C "$2" "$3"
+    tar --create --use-compress-program="gzip ${PX_GZIP_FLAGS:-}" --file "$out/$1" --format=gnu --sort=name \
+        --mtime="@$SOURCE_DATE_EPOCH" --numeric-owner --owner=0 --group=0 -C "$2" "$3"
 }
 
 echo "== program"

@@ -1,4 +1,4 @@
-//! Counts of the audit log of the last 24 hours, cached for a few seconds.
+//! Counts of the audit trail of the last 24 hours, cached for a few seconds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

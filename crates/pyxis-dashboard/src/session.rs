@@ -5,6 +5,7 @@ use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, Method};
 use pyxis_core::approval_mode::Role;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::CredentialId;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::rights::{self, Rights};
@@ -12,6 +13,7 @@ use pyxis_gateway::admin::sessions::{self, Person, SESSION_LIFETIME};
 use pyxis_gateway::admin::workspaces;
 use pyxis_gateway::approvals::view;
 use pyxis_gateway::approvals::viewer_status::NOT_YOURS;
+use pyxis_store::Store;
 use pyxis_store::sessions::SessionKind;
 
 use crate::cookies::{Cookie, Cookies, append};
@@ -56,7 +58,7 @@ impl SignedIn {
             manager: user.role.is_manager(),
             scoring: state.scoring.is_some(),
             verification: state.verify.get().is_some(),
-            pending: self.pending(&state.gateway).await?,
+            pending: self.pending(&state.gateway.store, state.gateway.now()).await?,
             flash: self.flash.clone(),
         })
     }
@@ -74,9 +76,9 @@ impl SignedIn {
         if self.rights.may_edit(credential) { Ok(()) } else { Err(Service::Forbidden(why).into()) }
     }
 
-    async fn pending(&self, gateway: &pyxis_gateway::State) -> Result<u64, Error> {
+    async fn pending(&self, store: &Store, now: UnixMillis) -> Result<u64, Error> {
         let among = self.rights.approvable();
-        Ok(view::pending(&gateway.store, gateway.now(), self.person.workspace(), among.as_deref()).await?)
+        Ok(view::pending(store, now, self.person.workspace(), among.as_deref()).await?)
     }
 }
 

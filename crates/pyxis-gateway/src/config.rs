@@ -45,7 +45,7 @@ pub struct Config {
     pub retention: Duration,
     /// True if this process is the only one on its database. After a start, no other process can then still be sending.
     pub sole_node: bool,
-    /// File outside the database with the newest signed head of the audit log.
+    /// File outside the database with the newest signed head of the audit trail.
     pub anchor: Option<PathBuf>,
     /// Connected chat platforms.
     pub chats: ChatSettings,

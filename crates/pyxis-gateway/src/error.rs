@@ -214,7 +214,7 @@ pub enum Error {
     /// The receipt cannot be issued yet.
     #[error("no receipt yet: {0}")]
     ReceiptNotReady(ReceiptWait),
-    /// Writing to the store or the audit log failed.
+    /// Writing to the store or the audit trail failed.
     #[error("unavailable")]
     Unavailable(#[source] StoreError),
 

@@ -56,7 +56,7 @@ pyxis_http::problem_responses! {
     /// The credential goes through a sidecar, which signs single requests, and the request is the handshake of a
     /// WebSocket.
     NoWebSocket = [kinds::WEBSOCKET_UNSUPPORTED];
-    /// The database or the audit log cannot be written, so nothing was sent. Or the server has the maximum number
+    /// The database or the audit trail cannot be written, so nothing was sent. Or the server has the maximum number
     /// of open WebSockets, or of request bodies that it holds whole (`busy`).
     CannotForward = [common::UNAVAILABLE, common::BUSY, kinds::TOO_MANY_WEBSOCKETS] with retry_after;
     /// The body is not JSON, or the URL is invalid.

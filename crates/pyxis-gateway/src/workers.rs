@@ -290,13 +290,13 @@ pub async fn give_up_tick(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Writes last-use times and signs the head of the audit log.
+/// Writes last-use times and signs the head of the audit trail.
 pub async fn bookkeeping_tick(state: &State) -> Result<()> {
     state.last_used.write(&state.store).await?;
     sign_head(state).await
 }
 
-/// Signs the head of the audit log, unless records named by an earlier head are missing. A new signature would hide the
+/// Signs the head of the audit trail, unless records named by an earlier head are missing. A new signature would hide the
 /// truncation.
 async fn sign_head(state: &State) -> Result<()> {
     let path = state.config.anchor.as_deref();

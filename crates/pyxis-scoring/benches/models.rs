@@ -24,7 +24,7 @@ fn main() {
     divan::main();
 }
 
-struct World {
+struct Fixture {
     runtime: Runtime,
     store: Store,
     models: Models,
@@ -32,7 +32,7 @@ struct World {
     _directory: tempfile::TempDir,
 }
 
-static WORLD: LazyLock<World> = LazyLock::new(|| {
+static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let url = DatabaseUrl::sqlite(directory.path().join("px.db"));
@@ -46,7 +46,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         rebuild(&store, &held.bundle, |_, _| ()).await.unwrap();
         (store, models, held)
     });
-    World { runtime, store, models, held, _directory: directory }
+    Fixture { runtime, store, models, held, _directory: directory }
 });
 
 fn address(number: u32) -> EvmAddress {
@@ -69,11 +69,11 @@ fn transfers() -> String {
     text
 }
 
-fn each(bencher: Bencher, score: impl Fn(&World, EvmAddress)) {
-    let world = &*WORLD;
+fn each(bencher: Bencher, score: impl Fn(&Fixture, EvmAddress)) {
+    let fixture = &*FIXTURE;
     bencher.counter(ItemsCount::new(WALLETS)).bench_local(|| {
         for number in 0..WALLETS {
-            score(world, address(number));
+            score(fixture, address(number));
         }
     });
 }
@@ -81,17 +81,17 @@ fn each(bencher: Bencher, score: impl Fn(&World, EvmAddress)) {
 /// One database read, features, two models and the aggregate.
 #[divan::bench]
 fn cold(bencher: Bencher) {
-    each(bencher, |world, address| {
-        let bytes = world.runtime.block_on(activity::wallet(&world.store, address)).unwrap().unwrap();
-        black_box(world.held.bundle.scores(&Features::from_bytes(&bytes).unwrap()).unwrap());
+    each(bencher, |fixture, address| {
+        let bytes = fixture.runtime.block_on(activity::wallet(&fixture.store, address)).unwrap().unwrap();
+        black_box(fixture.held.bundle.scores(&Features::from_bytes(&bytes).unwrap()).unwrap());
     });
 }
 
 /// One database read; the scores are cached.
 #[divan::bench]
 fn warm(bencher: Bencher) {
-    each(bencher, |world, address| {
-        let bytes = world.runtime.block_on(activity::wallet(&world.store, address)).unwrap().unwrap();
-        black_box(world.models.scores(&world.held, address, &bytes).unwrap());
+    each(bencher, |fixture, address| {
+        let bytes = fixture.runtime.block_on(activity::wallet(&fixture.store, address)).unwrap().unwrap();
+        black_box(fixture.models.scores(&fixture.held, address, &bytes).unwrap());
     });
 }

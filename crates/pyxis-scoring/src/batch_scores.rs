@@ -54,7 +54,7 @@ pub(crate) async fn records(
     for address in wanted {
         let computed = if known.contains(&address) {
             let place = ScoreKey { workspace, scorer, address };
-            engine::score(&state.books, place, now, purpose == Purpose::Vote).await?
+            engine::score(&state.db, place, now, purpose == Purpose::Vote).await?
         } else {
             None
         };

@@ -42,15 +42,10 @@ pub use revoke::{Revocation, revoke};
 /// Computes and stores a score, unless another transaction did so meanwhile, and returns its record as JSON. `None`:
 /// the address never had a Stamp, and nothing is stored for it. With `answer`, the score is about to be answered and
 /// becomes history.
-pub async fn score(
-    books: &ScoringDb,
-    place: ScoreKey,
-    now: UnixMillis,
-    answer: bool,
-) -> Result<Option<String>> {
+pub async fn score(db: &ScoringDb, place: ScoreKey, now: UnixMillis, answer: bool) -> Result<Option<String>> {
     let ScoreKey { workspace, address, .. } = place;
     retry_on_conflict(|| async {
-        let mut tx = books.begin().await?;
+        let mut tx = db.begin().await?;
         if !addresses::lock(&mut tx, workspace, address).await? {
             return Ok(Some(None));
         }
@@ -61,7 +56,7 @@ pub async fn score(
         let live = Live::read(&mut tx, workspace, address, now).await?;
         let lists = live.lists();
         let Some(sets) = hold_sets(&mut tx, workspace, &[], &lists, now).await? else { return Ok(None) };
-        let record = settle_in(books, &mut tx, place, &live.with_set_names(&sets), now, answer).await?;
+        let record = settle_in(db, &mut tx, place, &live.with_set_names(&sets), now, answer).await?;
         if record.is_some() {
             tx.commit().await?;
         }
@@ -107,14 +102,14 @@ pub fn score_without_stamps(address: EvmAddress, threshold: Decimal, now: UnixMi
 }
 
 /// Computes the score that would be stored and the Stamps behind it. Stores nothing.
-pub async fn preview(books: &ScoringDb, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
-    let store: &Store = books;
+pub async fn preview(db: &ScoringDb, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
+    let store: &Store = db;
     let live = Live::read(store, place.workspace, place.address, now).await?;
     let sets = nullifier_sets::read(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
     let Live { stamps, .. } = live.with_set_names(&sets);
     let wanted: Vec<Nullifier> = nullifiers(&stamps).cloned().collect();
     let mut held = claims::list_for(store, place.workspace, place.scorer, &wanted).await?;
-    erase::count_as_own(books, place, &mut held);
+    erase::count_as_own(db, place, &mut held);
     let terms = terms(store, place, now).await?;
     let settled = compute_score(place.address, &stamps, &held, &terms, now);
     Ok((terms, settled))
@@ -123,7 +118,7 @@ pub async fn preview(books: &ScoringDb, place: ScoreKey, now: UnixMillis) -> Res
 /// Settles and stores one score, with the address and its sets of nullifiers locked and the Stamps named by these sets.
 /// `None` if another transaction took a claim meanwhile: roll back and start again.
 async fn settle_in(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     place: ScoreKey,
     live: &Live,
@@ -137,7 +132,7 @@ async fn settle_in(
     stamps::note_nullifiers(tx, workspace, live.numbered()).await?;
     let wanted: Vec<Nullifier> = nullifiers(&live.stamps).cloned().collect();
     let held = claims::list_for(&mut *tx, workspace, scorer, &wanted).await?;
-    let Some(held) = erase::taken_back(books, tx, place, held).await? else { return Ok(None) };
+    let Some(held) = erase::taken_back(db, tx, place, held).await? else { return Ok(None) };
     let settled = compute_score(address, &live.stamps, &held, &terms, now);
     if !claims::claim_or_extend(tx, workspace, scorer, now, &settled.claims).await? {
         return Ok(None);
@@ -161,7 +156,7 @@ async fn settle_in(
     };
     scores::put(&mut *tx, workspace, &new).await?;
     if let Some(before) = before {
-        before.enqueue_change(books, tx, place, &settled, now).await?;
+        before.enqueue_change(db, tx, place, &settled, now).await?;
     }
     if answer {
         score_history::insert(&mut *tx, workspace, scorer, address, now, &body).await?;

@@ -63,7 +63,7 @@ pub struct Options {
 /// as JSON. `progress` is called for every block once it is durable. It ends the import by returning `false`; blocks
 /// already on their way are still stored.
 pub async fn import(
-    books: &ScoringDb,
+    db: &ScoringDb,
     clock: &dyn Clock,
     options: Options,
     source: impl BufRead + Send + 'static,
@@ -71,20 +71,20 @@ pub async fn import(
     begun: ImportProgress,
     mut progress: impl FnMut(&ImportProgress) -> bool,
 ) -> Result<ImportProgress> {
-    let trusted = issuers::list(&**books, options.workspace).await?;
+    let trusted = issuers::list(&**db, options.workspace).await?;
     let issuers = trusted.into_iter().map(|issuer| issuer.did).collect();
     let trust = Trust { workspace: options.workspace, issuers, now: clock.now() };
     let blocks = pipeline::start(source, begun, trust, options.threads)
         .map_err(|error| Error::Internal(error.into()))?;
     let (stored, waiting) = mpsc::channel(AHEAD);
-    let storing = store_each(books, clock, blocks, stored);
+    let storing = store_each(db, clock, blocks, stored);
     let (end, done) = tokio::join!(storing, tell_each(waiting, rejects, begun, &mut progress));
     done.and_then(|done| end.map(|()| done))
 }
 
 /// Stores blocks in file order while the receiver listens.
 async fn store_each(
-    books: &ScoringDb,
+    db: &ScoringDb,
     clock: &dyn Clock,
     mut blocks: Blocks,
     stored: mpsc::Sender<Stored>,
@@ -95,7 +95,7 @@ async fn store_each(
         let FileBlock { content: Lines { numbers, batch, refused }, end_line, end_byte, .. } =
             block.map_err(|error| Error::Internal(error.into()))?;
         let digests = batch.digests().to_vec();
-        let (outcomes, committing) = engine::ingest_many(books, batch, clock.now()).await?;
+        let (outcomes, committing) = engine::ingest_many(db, batch, clock.now()).await?;
         room.send(Stored { numbers, digests, outcomes, refused, end_line, end_byte, committing });
     }
     Ok(())

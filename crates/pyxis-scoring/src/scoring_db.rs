@@ -127,7 +127,7 @@ impl PreviousScore {
     /// Records a change event if `settled` changed the score.
     pub(crate) async fn enqueue_change(
         self,
-        books: &ScoringDb,
+        db: &ScoringDb,
         tx: &mut Tx,
         place: ScoreKey,
         settled: &ScoreResult,
@@ -147,6 +147,6 @@ impl PreviousScore {
         };
         let body = changed.to_json();
         let message = Message { event: WebhookEvent::ScoreChanged, txn: None, body: &body };
-        Ok(books.outbox.write(tx, place.workspace, &self.endpoints, message, now).await?)
+        Ok(db.outbox.write(tx, place.workspace, &self.endpoints, message, now).await?)
     }
 }

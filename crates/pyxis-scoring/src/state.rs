@@ -110,7 +110,7 @@ pub struct State(Arc<Inner>);
 pub struct Inner {
     pub store: Store,
     /// The same store with the outbox; whatever changes scores writes to both.
-    pub books: ScoringDb,
+    pub db: ScoringDb,
     /// For changes by managers.
     pub audited: AuditedStore,
     /// Authenticates managers.
@@ -144,7 +144,7 @@ impl State {
             models: Models::new(store.clone()),
             signer: ScoreSigner::new(store.clone(), keyring.clone(), signer),
             keyring,
-            books: ScoringDb::new(store.clone(), outbox, &config.vote_scorers),
+            db: ScoringDb::new(store.clone(), outbox, &config.vote_scorers),
             activity,
             networks,
             contract_wallets,

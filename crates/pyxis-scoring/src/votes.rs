@@ -66,7 +66,7 @@ pub async fn scores(
     voters: &[EvmAddress],
     moment: Option<UnixMillis>,
 ) -> Result<Option<VoteScores>> {
-    if !state.books.is_open_to_votes(scorer) {
+    if !state.db.is_open_to_votes(scorer) {
         return Ok(None);
     }
     let Some(scorer) = terms_in_force::find_anywhere(&state.store, scorer, state.now()).await? else {

@@ -102,7 +102,7 @@ li .name { font-weight: 600; overflow-wrap: anywhere; }
 li .points { justify-self: end; font-variant-numeric: tabular-nums; }
 li .muted { grid-column: 1; }
 li a { grid-column: 2; justify-self: end; padding-block: 0.25rem; }
-li form { grid-column: 1 / -1; display: grid; gap: 0.375rem; justify-items: start; margin-block-start: 0.5rem; }
+li form { grid-column: 1 / -1; display: grid; gap: 0.625rem; justify-items: start; margin-block-start: 0.5rem; }
 label { display: grid; gap: 0.25rem; justify-self: stretch; font-size: 0.875rem; }
 input {
   min-block-size: 2.75rem;

@@ -1,4 +1,4 @@
-//! The audit log: a chain in which each record's MAC covers the record and the previous MAC.
+//! The audit trail: a chain in which each record's MAC covers the record and the previous MAC.
 //!
 //! A request and its outcome are two records; the outcome's `ref_seq` is the request's `seq`. Records are never changed
 //! or removed, and [`verify`] reports the first one that was.

@@ -320,8 +320,8 @@ async fn change_unlocked(store: &Store, about_requests: &SqlQuery) -> Result<u64
 
 /// Like [`change_unlocked`], but then changes the others, too. The change must end their selection.
 ///
-/// Who stops or expires several tasks locks the messages about one after those about another. Waiting for one of them
-/// here, with others locked, could deadlock. So this waits for one message at a time, with none locked.
+/// A transaction that stops or expires several tasks locks their messages one task after the other. Waiting for one of
+/// them here, with others locked, could deadlock. So this waits for one message at a time, with none locked.
 async fn change_selected(store: &Store, about_requests: &SqlQuery) -> Result<u64, StoreError> {
     let mut count = change_unlocked(store, about_requests).await?;
     if store.engine() == Engine::Sqlite {

@@ -44,17 +44,17 @@ struct IndexerData {
 /// A running indexer. Stops when dropped.
 pub struct Indexer {
     upstream: Upstream,
-    books: Arc<Mutex<IndexerData>>,
+    db: Arc<Mutex<IndexerData>>,
 }
 
 impl Indexer {
     /// Starts an indexer without data.
     pub async fn start() -> Self {
         let upstream = Upstream::http().await;
-        let books = Arc::new(Mutex::new(IndexerData::default()));
-        let shared = Arc::clone(&books);
+        let db = Arc::new(Mutex::new(IndexerData::default()));
+        let shared = Arc::clone(&db);
         upstream.reply_with(move |request| answer(&mut lock(&shared), request));
-        Self { upstream, books }
+        Self { upstream, db }
     }
 
     /// URL of the API.
@@ -73,37 +73,37 @@ impl Indexer {
             "blockNumber": "1", "timeStamp": time.to_string(), "hash": "0x00", "from": from, "to": to,
             "value": value, "isError": "0", "input": "0x", "gasUsed": "21000",
         });
-        let mut books = lock(&self.books);
+        let mut db = lock(&self.db);
         for end in [from, to] {
-            books.lists.entry((list.to_owned(), end)).or_default().push(entry.clone());
+            db.lists.entry((list.to_owned(), end)).or_default().push(entry.clone());
         }
     }
 
     /// Adds an unmodified entry to a list of an account.
     pub fn add_raw(&self, list: &str, of: EvmAddress, entry: Value) {
-        lock(&self.books).lists.entry((list.to_owned(), of)).or_default().push(entry);
+        lock(&self.db).lists.entry((list.to_owned(), of)).or_default().push(entry);
     }
 
     /// Requires this key from now on.
     pub fn wants_key(&self, key: &str) {
-        lock(&self.books).key = Some(key.to_owned());
+        lock(&self.db).key = Some(key.to_owned());
     }
 
     /// Queues misbehavior for the next requests, one each.
     pub fn meets(&self, troubles: &[IndexerFault]) {
-        lock(&self.books).troubles = troubles.iter().rev().copied().collect();
+        lock(&self.db).troubles = troubles.iter().rev().copied().collect();
     }
 }
 
-fn lock(books: &Mutex<IndexerData>) -> MutexGuard<'_, IndexerData> {
-    books.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(db: &Mutex<IndexerData>) -> MutexGuard<'_, IndexerData> {
+    db.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Blockscout's message for an incomplete list.
 const NOTICE: &str = "Some internal transactions within this block range have not yet been processed";
 
-fn answer(books: &mut IndexerData, request: &Received) -> Reply {
-    let error = books.troubles.pop();
+fn answer(db: &mut IndexerData, request: &Received) -> Reply {
+    let error = db.troubles.pop();
     match error {
         Some(IndexerFault::Down) => return Reply::new(503).body("down"),
         Some(IndexerFault::Gibberish) => return Reply::ok("<html>"),
@@ -117,7 +117,7 @@ fn answer(books: &mut IndexerData, request: &Received) -> Reply {
     let url: Url = format!("http://indexer{}", request.target).parse().expect("a target");
     let of: HashMap<String, String> = url.query_pairs().into_owned().collect();
     let get = |name: &str| of.get(name).map(String::as_str);
-    if books.key.as_deref().is_some_and(|key| get("apikey") != Some(key)) {
+    if db.key.as_deref().is_some_and(|key| get("apikey") != Some(key)) {
         return refusal("Invalid API Key");
     }
     let known = ["txlist", "txlistinternal", "tokentx", "tokennfttx"];
@@ -135,7 +135,7 @@ fn answer(books: &mut IndexerData, request: &Received) -> Reply {
         let words = "Result window is too large, PageNo x Offset size must be less than or equal to 10000";
         return reply(&json!({ "status": "0", "message": words, "result": null }));
     }
-    let all = books.lists.get(&(list.to_owned(), address)).map_or(&[][..], Vec::as_slice);
+    let all = db.lists.get(&(list.to_owned(), address)).map_or(&[][..], Vec::as_slice);
     let entries: Vec<&Value> = all.iter().skip((page - 1) * offset).take(offset).collect();
     match error {
         Some(IndexerFault::Unprocessed(status)) => return unprocessed(status, &entries),

@@ -14,7 +14,7 @@ use pyxis_gateway::admin::{audit, policies, workspaces};
 use pyxis_gateway::credentials::tokens::connect;
 use pyxis_gateway::{Config, CredentialOptions, Error as Service};
 use pyxis_store::Store;
-use pyxis_store::audit::AuditFilter;
+use pyxis_store::audit::{Appender, AuditFilter};
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::lists::{self, CredentialItem, SortKey};
 use serde::Deserialize;
@@ -122,12 +122,11 @@ pub(crate) async fn new(
 /// The starter policy of a preset, offered first where the workspace's mode asks at all.
 async fn starter(store: &Store, who: &SignedIn, preset: &str) -> Result<Option<StarterPolicy>, Error> {
     let Some(preset) = presets::find(preset) else { return Ok(None) };
-    let Some(policy) = preset.starter_policy() else { return Ok(None) };
     let mode = workspaces::get(store, who.person.workspace()).await?.mode;
     Ok(Some(StarterPolicy {
         preset: preset.id.clone(),
         service: preset.name.clone(),
-        rules: labels::every_policy_rule(policy),
+        rules: labels::every_policy_rule(preset.starter_policy()),
         mode: without_policy(mode).to_owned(),
         chosen: mode == ApprovalMode::Gated,
     }))
@@ -184,7 +183,7 @@ pub(crate) async fn add(
 /// The starter policy, if it was chosen.
 fn chosen_policy(fields: &Fields) -> Option<Policy> {
     let preset = presets::find(fields.get("preset")).filter(|_| fields.get("policy") == "starter");
-    preset.and_then(presets::Preset::starter_policy).cloned()
+    preset.map(|preset| preset.starter_policy().clone())
 }
 
 /// Names are letters, digits, dots, dashes and underscores, so they need no escaping.
@@ -221,7 +220,10 @@ async fn page(
         mcp_url: mcp_tools::options(row).mcp_url,
         version: u64::try_from(row.version).unwrap_or(0),
         created: Timestamp::new(row.created_at, now),
-        secret_replaced: Timestamp::new(replaced(&state.gateway, who, row).await?, now),
+        secret_replaced: Timestamp::new(
+            replaced(&state.gateway.store, &state.gateway.audit, who, row).await?,
+            now,
+        ),
         agents: users_of(&state.gateway.store, who, row).await?,
         form,
         connectable: Attached::from_row(row).is_connectable(),
@@ -253,7 +255,8 @@ fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> ProbeResult {
 
 /// Time at which the current version was set. The audit trail knows; version 1 came with the credential.
 async fn replaced(
-    gateway: &pyxis_gateway::State,
+    store: &Store,
+    appender: &Appender,
     who: &SignedIn,
     row: &CredentialRow,
 ) -> Result<UnixMillis, Error> {
@@ -266,7 +269,7 @@ async fn replaced(
         limit: 1,
         ..AuditFilter::default()
     };
-    let found = audit::search(&gateway.store, &gateway.audit, who.person.workspace(), &filter).await?;
+    let found = audit::search(store, appender, who.person.workspace(), &filter).await?;
     Ok(found.first().map_or(row.updated_at, |entry| entry.record.record.at))
 }
 

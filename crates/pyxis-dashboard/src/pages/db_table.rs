@@ -1,4 +1,4 @@
-//! Sort columns of a list without page numbers, such as the audit log. Each page continues after the last row of
+//! Sort columns of a list without page numbers, such as the audit trail. Each page continues after the last row of
 //! the previous one, so a growing log does not move rows between pages.
 
 use super::table::heading;

@@ -45,7 +45,7 @@ pub(crate) async fn page(Page { state, who, .. }: Page<SignedIn>) -> Result<Resp
     })
 }
 
-/// The audit log of the last 24 hours; `None` if it cannot be read, which the page then says.
+/// The audit trail of the last 24 hours; `None` if it cannot be read, which the page then says.
 async fn recent(
     recent: &RecentDecisions,
     gateway: &pyxis_gateway::State,
@@ -54,7 +54,7 @@ async fn recent(
     let found = recent.read(gateway, who.person.workspace()).await;
     let warn = |error: &Error| {
         let error = error as &dyn std::error::Error;
-        tracing::warn!(error, "the home page could not read the audit log");
+        tracing::warn!(error, "the home page could not read the audit trail");
     };
     found.inspect_err(warn).ok()
 }
@@ -74,7 +74,7 @@ pub(crate) async fn skip(
 async fn health(gateway: &pyxis_gateway::State) -> Vec<HealthPart> {
     let health = readiness::check(gateway, PATIENCE).await;
     let parts =
-        [("Database", health.database), ("Audit log", health.audit), ("Name resolution", health.resolver)];
+        [("Database", health.database), ("Audit trail", health.audit), ("Name resolution", health.resolver)];
     parts.into_iter().map(|(name, works)| HealthPart { name, works }).collect()
 }
 

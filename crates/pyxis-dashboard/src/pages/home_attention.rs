@@ -22,7 +22,7 @@ const IDLE: Duration = Duration::from_hours(30 * 24);
 /// Time before an expiry from which it is listed.
 const SOON: Duration = Duration::from_hours(14 * 24);
 
-/// Items that need attention. `recent` counts the audit log of the last 24 hours, if it can be read.
+/// Items that need attention. `recent` counts the audit trail of the last 24 hours, if it can be read.
 pub(super) async fn list(
     state: &State,
     who: &SignedIn,

@@ -2,11 +2,13 @@
 
 use axum::response::{IntoResponse, Response};
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::approval_load;
 use pyxis_gateway::approvals::inbox;
 use pyxis_gateway::approvals::view::{self, ApprovalView, Filter};
+use pyxis_gateway::{Config, Error as Service};
+use pyxis_store::Store;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::lists::{self, CredentialItem, Direction, Slice};
 use serde_json::json;
@@ -60,8 +62,12 @@ pub(crate) async fn inbox(Page { state, who, query }: Page<SignedIn, InboxQuery>
         list_decided(&state.gateway, &who, &filter).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let shell = who.shell(&state).await?;
     // Instructions for a first request are for those who have an agent key.
-    let first_request = if shell.manager { Some(hint(&state, workspace).await?) } else { None };
-    let load = load(&state.gateway, &who).await?;
+    let first_request = if shell.manager {
+        Some(hint(&state.gateway.config, &state.gateway.store, state.gateway.now(), workspace).await?)
+    } else {
+        None
+    };
+    let load = load(&state.gateway.store, state.gateway.now(), &who).await?;
     let among = who.rights.approvable();
     let filters = query.filters(&inbox::askers(&state.gateway.store, workspace, among.as_deref()).await?);
     let tasks = tasks::proposed(&state.gateway.store, &*state.gateway.clock, &who).await?;
@@ -176,8 +182,8 @@ fn body(view: &ApprovalView, limit: usize) -> BodyView {
 }
 
 /// This person's recent load: people who are asked too often stop reading.
-async fn load(gateway: &pyxis_gateway::State, who: &SignedIn) -> Result<Option<Load>, Error> {
-    let asked = approval_load::measure(&gateway.store, gateway.now(), &who.person.user, &who.rights).await?;
+async fn load(store: &Store, now: UnixMillis, who: &SignedIn) -> Result<Option<Load>, Error> {
+    let asked = approval_load::measure(store, now, &who.person.user, &who.rights).await?;
     Ok((asked.day > 0).then_some(Load {
         hour: asked.hour,
         day: asked.day,
@@ -188,17 +194,21 @@ async fn load(gateway: &pyxis_gateway::State, who: &SignedIn) -> Result<Option<L
 }
 
 /// Steps for this workspace. The agent's key cannot be shown: only its hash is stored.
-async fn hint(state: &State, workspace: WorkspaceId) -> Result<FirstRequest, Error> {
-    let store = &state.gateway.store;
+async fn hint(
+    config: &Config,
+    store: &Store,
+    now: UnixMillis,
+    workspace: WorkspaceId,
+) -> Result<FirstRequest, Error> {
     let (agents, credentials) =
-        (lists::agents(workspace, state.gateway.now()), lists::credentials(store.engine(), workspace, None));
+        (lists::agents(workspace, now), lists::credentials(store.engine(), workspace, None));
     let by_name = [(CredentialItem::NAME, Direction::Ascending)];
     let agents = agents.read(store, &Slice::first(1, &[])).await.map_err(Service::from)?;
     let credentials = credentials.read(store, &Slice::first(1, &by_name)).await.map_err(Service::from)?;
     let agent =
         agents.first().map(|item| FirstAgent { id: item.row.id.to_string(), name: item.row.name.clone() });
     let credential = credentials.first().map(|item| &item.row);
-    let command = first_request(&state.gateway.config, "<agent key>", credential);
+    let command = first_request(config, "<agent key>", credential);
     Ok(FirstRequest { has_credential: credential.is_some(), agent, command })
 }
 
@@ -239,7 +249,8 @@ pub(super) async fn load_card(
     let cards = Cards::load(&state.gateway.store, &*state.gateway.clock, who, place).await?;
     let body = body(&view, usize::MAX);
     let mut card = cards.card(&view, body);
-    card.response = response_excerpt::load(&state.gateway, who, place, &view).await?;
+    card.response =
+        response_excerpt::load(&state.gateway.store, &state.gateway.keyring, who, place, &view).await?;
     if matches!(card.state, CardState::Open { .. }) && !card.is_tool_call() {
         card.edit = edit_form::form(&view);
     }

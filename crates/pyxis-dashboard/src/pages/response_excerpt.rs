@@ -3,6 +3,8 @@
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_gateway::approvals::outcome::{self, OutcomeView};
 use pyxis_gateway::approvals::view::ApprovalView;
+use pyxis_store::Store;
+use pyxis_store::cipher::Keyring;
 
 use super::cards::surface;
 use super::secret_fields::mask_json;
@@ -19,7 +21,8 @@ const MASKED: &str = "Values that look like secrets are masked.";
 
 /// The beginning of the response, if there is one and the person may read it.
 pub(super) async fn load(
-    gateway: &pyxis_gateway::State,
+    store: &Store,
+    keyring: &Keyring,
     who: &SignedIn,
     place: ReturnTo,
     view: &ApprovalView,
@@ -29,7 +32,7 @@ pub(super) async fn load(
     }
     let approver = who.person.approver(surface(place));
     let assigned = who.rights.may_approve(view.row.credential_id);
-    let outcome = outcome::load(&gateway.store, &gateway.keyring, &approver, assigned, view).await?;
+    let outcome = outcome::load(store, keyring, &approver, assigned, view).await?;
     Ok(outcome.map(excerpt))
 }
 

@@ -140,8 +140,7 @@ async fn page(
     shown: ScorerListItem,
 ) -> Result<Response, Error> {
     let platforms = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms;
-    let progress =
-        scorers::progress(&scoring.books, who.person.workspace(), stored.id, scoring.now()).await?;
+    let progress = scorers::progress(&scoring.db, who.person.workspace(), stored.id, scoring.now()).await?;
     let id = stored.id.to_string();
     html(&ScorerPage {
         shell: who.shell(state).await?,

@@ -10,6 +10,7 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::audit;
 use pyxis_scoring::service::api_keys;
+use pyxis_store::audit::Appender;
 use pyxis_store::{Store, agents};
 use serde::Deserialize;
 
@@ -145,7 +146,7 @@ pub(crate) async fn page(
     let range = RANGES.into_iter().find(|(name, ..)| *name == range).unwrap_or(RANGES[0]);
     let bars = Bars::ending_at(state.gateway.now(), range);
     let asked = asked.also("range", if range.0 == RANGES[0].0 { "" } else { range.0 });
-    let mut agents = of_agents(&state.gateway, workspace, bars).await?;
+    let mut agents = of_agents(&state.gateway.store, &state.gateway.audit, workspace, bars).await?;
     agents.retain(|one| asked.fits([one.name.as_str()]));
     let mut keys = match &state.scoring {
         Some(scoring) => of_keys(&scoring.store, workspace, bars).await?,
@@ -181,19 +182,19 @@ pub(crate) async fn page(
 
 /// Every existing agent, and removed ones that sent requests in the range.
 async fn of_agents(
-    gateway: &pyxis_gateway::State,
+    store: &Store,
+    appender: &Appender,
     workspace: WorkspaceId,
     bars: Bars,
 ) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
     let mut all: BTreeMap<ActorId, Used> = BTreeMap::new();
-    for agent in agents::list(&gateway.store, workspace).await.map_err(Service::from)? {
+    for agent in agents::list(store, workspace).await.map_err(Service::from)? {
         let (id, gone) = (agent.id, agent.disabled_at.map(|_| "Disabled"));
         let used = Used::new(agent.name, Some(format!("/app/agents/{id}")), gone, number);
         all.insert(ActorId::Agent(id), used);
     }
-    for tally in audit::requests_over_time(&gateway.store, &gateway.audit, workspace, from, to, width).await?
-    {
+    for tally in audit::requests_over_time(store, appender, workspace, from, to, width).await? {
         let removed = || Used::new(tally.name, None, Some("Removed"), number);
         let used = all.entry(tally.actor).or_insert_with(removed);
         let is_refused =

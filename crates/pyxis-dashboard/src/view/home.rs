@@ -33,7 +33,7 @@ impl HomePage {
 /// One part that requests need.
 #[derive(Clone, Copy, Debug)]
 pub struct HealthPart {
-    /// `Audit log`.
+    /// `Audit trail`.
     pub name: &'static str,
     pub works: bool,
 }

@@ -218,7 +218,7 @@ engines! {
         for part in [
             "Ready",
             "Database: working",
-            "Audit log: working",
+            "Audit trail: working",
             "Name resolution: working",
             "<a href=\"/app/settings\">Server settings</a>",
         ] {
@@ -227,10 +227,10 @@ engines! {
         server.gateway.audit.stop().await.unwrap();
         server.later(Duration::from_mins(1));
         let page = home_page(&mut owner).await;
-        for part in ["Not ready", "Database: working", "Audit log: not working"] {
+        for part in ["Not ready", "Database: working", "Audit trail: not working"] {
             assert!(page.contains(part), "{part}: {page}");
         }
-        assert!(page.contains("The audit log cannot be read at the moment."), "{page}");
+        assert!(page.contains("The audit trail cannot be read at the moment."), "{page}");
     }
 
     async fn what_is_idle_for_a_month_needs_attention(server: Server) {

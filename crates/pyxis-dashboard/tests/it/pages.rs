@@ -31,7 +31,7 @@ async fn every_page_of_a_filled_installation_keeps_the_rules_of_pages() {
     let empty = "data-copy-source>pyxis audit tail\npyxis audit verify</pre>";
     assert!(
         plain.iter().any(|page| page.html.contains(empty)),
-        "an audit log without events says how to watch it"
+        "an audit trail without events says how to watch it"
     );
 }
 

@@ -415,7 +415,7 @@ pub(crate) async fn bring(server: &Server, team: &Team, address: EvmAddress, sta
         nullifiers: vec![nullifier.parse().unwrap()],
         credential: "{}".to_owned(),
     };
-    let outcomes = engine::ingest(&server.scoring.books, team.id, address, &[&verified], now).await.unwrap();
+    let outcomes = engine::ingest(&server.scoring.db, team.id, address, &[&verified], now).await.unwrap();
     assert!(outcomes[0].is_some(), "its issuer is listed");
 }
 

@@ -1,4 +1,4 @@
-//! Queries on the audit log.
+//! Queries on the audit trail.
 
 use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::clock::UnixMillis;

@@ -25,7 +25,7 @@ mod tests;
 use std::pin::Pin;
 
 use http::HeaderMap;
-use pyxis_core::auth::{Auth, HeaderFormat};
+use pyxis_core::auth::Auth;
 use pyxis_core::headers;
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
@@ -54,6 +54,17 @@ pub(crate) trait Behavior: Sync {
     /// Parts of a secret that are too short to be searched for in responses, as inputs name them.
     fn short_parts(&self, secret: &SecretValue, is_secret: fn(&str) -> bool) -> Vec<String> {
         short(secret.named_parts().filter(|(name, _)| is_secret(name)))
+    }
+
+    /// True if this kind sets the header with this name: an edit of a request must not name it. `Authorization` is
+    /// refused whatever the kind.
+    fn sets_header(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// True if this kind sets the query parameter with this name.
+    fn sets_parameter(&self, _name: &str) -> bool {
+        false
     }
 
     /// Puts the secret into the headers; or into path and query, whose new wire form is then returned.
@@ -124,22 +135,12 @@ pub(crate) fn behavior(auth: &Auth) -> &dyn Behavior {
 
 /// True if a credential sets the header with this name, or one that hosts take for it.
 pub(crate) fn sets_header(auth: Option<&Auth>, name: &str) -> bool {
-    let is = |set: &str| headers::is_same(set, name);
-    let listed = |formats: &[HeaderFormat]| formats.iter().any(|format| is(&format.name));
-    is("authorization")
-        || match auth {
-            Some(Auth::Header(kind)) => listed(kind.list()),
-            Some(Auth::Hmac(kind)) => listed(&kind.headers),
-            Some(Auth::AwsSigv4(_)) => {
-                ["x-amz-date", "x-amz-content-sha256", "x-amz-security-token"].iter().any(|set| is(set))
-            }
-            _ => false,
-        }
+    headers::is_same("authorization", name) || auth.is_some_and(|auth| behavior(auth).sets_header(name))
 }
 
 /// True if a credential sets the query parameter with this name.
 pub(crate) fn sets_parameter(auth: Option<&Auth>, name: &str) -> bool {
-    matches!(auth, Some(Auth::Query(kind)) if kind.parameter == name)
+    auth.is_some_and(|auth| behavior(auth).sets_parameter(name))
 }
 
 /// What the stored secret alone says. Without `auth` it is the token of a sidecar, which is told nothing else.

@@ -11,6 +11,7 @@ use crate::connections::{is_access_token, run_tokens};
 use crate::error::Result;
 pub use crate::requests::caller::CallerKey;
 use crate::requests::control;
+use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 
@@ -36,7 +37,7 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
         (CallerKey::digest(bearer), None)
     };
     let agent = state.config_cache.agent_now(&state.store, key).await?;
-    Ok(identity(state, &agent, key, connected_program))
+    Ok(identity(&state.last_used, state.now(), &agent, key, connected_program))
 }
 
 /// The agent that an agent key belonged to when configuration was last read. It may be stale: only for a request that
@@ -44,16 +45,17 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
 pub fn cached_agent(state: &State, bearer: &str) -> Option<AgentIdentity> {
     let key = CallerKey::digest(bearer);
     let agent = state.config_cache.cached_agent(key)?;
-    Some(identity(state, &agent, key, None))
+    Some(identity(&state.last_used, state.now(), &agent, key, None))
 }
 
 fn identity(
-    state: &State,
+    last_used: &LastUsedBuffer,
+    now: UnixMillis,
     agent: &ResolvedAgent,
     key: CallerKey,
     connected_program: Option<String>,
 ) -> AgentIdentity {
-    state.last_used.note_agent(agent.id(), state.now());
+    last_used.note_agent(agent.id(), now);
     AgentIdentity {
         id: agent.id(),
         workspace: agent.workspace_id(),

@@ -229,7 +229,7 @@ pub(crate) async fn verify(
     Ok(verified)
 }
 
-/// Records a failed ceremony in the audit log.
+/// Records a failed ceremony in the audit trail.
 async fn note_refusal(
     audit: &Appender,
     now: UnixMillis,

@@ -99,7 +99,7 @@ pub(super) async fn signer(state: &State) -> Result<ActiveKey> {
     Ok(ActiveKey { public: public_key(newest)?, private })
 }
 
-/// The key that signs heads of the audit log.
+/// The key that signs heads of the audit trail.
 pub(super) fn audit_key(audit_keys: &AuditKeys) -> ReceiptPublicKey {
     ReceiptPublicKey::new(ReceiptKeyPurpose::AuditHead, &audit_keys.verifying_key())
 }

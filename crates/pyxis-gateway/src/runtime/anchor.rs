@@ -1,4 +1,4 @@
-//! The newest signed head of the audit log, stored outside the database.
+//! The newest signed head of the audit trail, stored outside the database.
 //!
 //! A person who can edit the database can truncate the log together with its head. This file then still names the
 //! missing record.

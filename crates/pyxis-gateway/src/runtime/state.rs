@@ -36,9 +36,9 @@ pub struct Parts {
     pub store: Store,
     /// Seals and opens secrets at rest.
     pub keyring: Keyring,
-    /// Writes the audit log.
+    /// Writes the audit trail.
     pub audit: Appender,
-    /// Keys of the audit log, for records that commit with a state change.
+    /// Keys of the audit trail, for records that commit with a state change.
     pub audit_keys: AuditKeys,
     /// HTTP client for all outbound requests.
     pub net: pyxis_net::Client,
@@ -62,9 +62,9 @@ pub struct Inner {
     pub store: Store,
     /// Seals and opens secrets at rest.
     pub keyring: Keyring,
-    /// Writes the audit log.
+    /// Writes the audit trail.
     pub audit: Appender,
-    /// Keys of the audit log, for records that commit with a state change.
+    /// Keys of the audit trail, for records that commit with a state change.
     pub audit_keys: AuditKeys,
     /// For changes by managers.
     pub audited: AuditedStore,

@@ -112,7 +112,7 @@ pub(super) async fn erase(
     if let Some(receipt) = running.await.map_err(Error::internal)?? {
         return Ok(Json(OutcomeResponse { erased: true, receipt: Some(erasure_response(receipt)) }));
     }
-    let last = erasures::receipts(&state.books, workspace, address).await?.into_iter().next();
+    let last = erasures::receipts(&state.db, workspace, address).await?.into_iter().next();
     Ok(Json(OutcomeResponse { erased: false, receipt: last.map(erasure_response) }))
 }
 
@@ -134,6 +134,6 @@ pub(super) async fn list(
     Manager(actor): Manager,
     Path(text): Path<String>,
 ) -> Result<Json<ErasureListResponse>> {
-    let found = erasures::receipts(&state.books, actor.workspace, read(&text)?).await?;
+    let found = erasures::receipts(&state.db, actor.workspace, read(&text)?).await?;
     Ok(Json(found.into_iter().map(erasure_response).collect()))
 }

@@ -433,7 +433,7 @@ pub(super) async fn progress(
     Path(scorer): Path<String>,
 ) -> Result<Json<RescoreProgressResponse>> {
     Ok(Json(progress_response(
-        scorers::progress(&state.books, actor.workspace, id(&scorer)?, state.now()).await?,
+        scorers::progress(&state.db, actor.workspace, id(&scorer)?, state.now()).await?,
     )))
 }
 

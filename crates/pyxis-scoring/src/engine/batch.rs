@@ -97,16 +97,16 @@ impl Batch {
 /// nothing to settle. Their credentials tie nullifiers, which may take a claim from another address. The others are
 /// stored as if each had arrived separately at `now`, a few per transaction.
 pub async fn ingest_many(
-    books: &ScoringDb,
+    db: &ScoringDb,
     mut batch: Batch,
     now: UnixMillis,
 ) -> Result<(Vec<IngestOutcome>, Committing)> {
-    let (mut outcomes, mut committing) = all_new(books, &mut batch, now).await?;
+    let (mut outcomes, mut committing) = all_new(db, &mut batch, now).await?;
     let known: Vec<_> = by_address(&batch.credentials, &outcomes).into_iter().collect();
     for some in known.chunks(AT_ONCE) {
         let (found, later) = retry_on_conflict(|| async {
-            let mut tx = books.begin().await?;
-            let Some(found) = known_in(books, &mut tx, &batch, some, now).await? else { return Ok(None) };
+            let mut tx = db.begin().await?;
+            let Some(found) = known_in(db, &mut tx, &batch, some, now).await? else { return Ok(None) };
             Ok(Some((found, tx.commit_pipelined().await?)))
         })
         .await?;
@@ -116,31 +116,31 @@ pub async fn ingest_many(
         // Never durable before the earlier ones.
         committing = later;
     }
-    score_for_votes(books, &batch, now).await?;
+    score_for_votes(db, &batch, now).await?;
     let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(IngestOutcome::Unchanged));
     Ok((outcomes.collect(), committing))
 }
 
 /// Scores the addresses of a batch in the scorers that are open to votes, which new addresses have not been. A vote about
 /// a moment needs a score by then.
-async fn score_for_votes(books: &ScoringDb, batch: &Batch, now: UnixMillis) -> Result<()> {
-    for scorer in books.open_to_votes() {
+async fn score_for_votes(db: &ScoringDb, batch: &Batch, now: UnixMillis) -> Result<()> {
+    for scorer in db.open_to_votes() {
         let scorer = *scorer;
-        if scorers::find(&**books, batch.workspace, scorer).await?.is_none() {
+        if scorers::find(&**db, batch.workspace, scorer).await?.is_none() {
             continue;
         }
         for address in &batch.addresses {
             let place = ScoreKey { workspace: batch.workspace, scorer, address: *address };
-            score(books, place, now, true).await?;
+            score(db, place, now, true).await?;
         }
     }
     Ok(())
 }
 
 /// Stores the credentials of new addresses. The outcomes of the others are not known yet.
-async fn all_new(books: &ScoringDb, batch: &mut Batch, now: UnixMillis) -> Result<(Outcomes, Committing)> {
+async fn all_new(db: &ScoringDb, batch: &mut Batch, now: UnixMillis) -> Result<(Outcomes, Committing)> {
     for _ in 0..ATTEMPTS {
-        let mut tx = books.begin().await?;
+        let mut tx = db.begin().await?;
         match new_in(&mut tx, batch, now).await {
             Ok(outcomes) => return Ok((outcomes, tx.commit_pipelined().await?)),
             // One of the addresses became known meanwhile, or another transaction conflicted.
@@ -223,7 +223,7 @@ async fn revoked_in(tx: &mut Tx, batch: &Batch, indexes: &[usize]) -> Result<Has
 
 /// Stores credentials of known addresses and returns each outcome. `None`: start again.
 async fn known_in(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     batch: &Batch,
     known: &[(EvmAddress, Vec<usize>)],
@@ -252,7 +252,7 @@ async fn known_in(
     let lists: Vec<_> = arrivals.iter().flat_map(|(_, arrival)| arrival.lists()).collect();
     let Some(sets) = hold_sets(tx, *workspace, &[], &lists, now).await? else { return Ok(None) };
     for (indexes, arrival) in arrivals {
-        let Some(found) = arrival.store(books, tx, &sets, now).await? else { return Ok(None) };
+        let Some(found) = arrival.store(db, tx, &sets, now).await? else { return Ok(None) };
         outcomes.extend(indexes.into_iter().zip(found));
     }
     Ok(Some(outcomes))

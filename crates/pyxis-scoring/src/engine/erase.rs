@@ -14,7 +14,7 @@ use crate::scoring_db::ScoringDb;
 
 /// Removes everything about an address from the tables of scoring. `None`: roll back and start again.
 pub(crate) async fn erase_in(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -36,7 +36,7 @@ pub(crate) async fn erase_in(
     for stamp in &stored {
         add("stamps", u64::from(stamps::remove(tx, workspace, stamp).await?));
     }
-    let hash = books.hash_of(workspace, address).as_address();
+    let hash = db.hash_of(workspace, address).as_address();
     let (ended, hashed) = claims::leave_to(tx, workspace, address, hash, now).await?;
     add("ended_claims", ended);
     add("claims_hashed", hashed);
@@ -48,12 +48,12 @@ pub(crate) async fn erase_in(
 
 /// The claims, those of the address from before its erasure under its own name again. `None`: roll back and start again.
 pub(super) async fn taken_back(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     place: ScoreKey,
     mut held: Vec<Claim>,
 ) -> Result<Option<Vec<Claim>>> {
-    for claim in held.iter_mut().filter(|claim| is_own(books, place, claim)) {
+    for claim in held.iter_mut().filter(|claim| is_own(db, place, claim)) {
         let before = HeldClaim { scorer: place.scorer, claim: claim.clone() };
         if !claims::hand_over(tx, place.workspace, &before, place.address).await? {
             return Ok(None);
@@ -64,14 +64,14 @@ pub(super) async fn taken_back(
 }
 
 /// Like [`taken_back`], for a computation that writes nothing.
-pub(super) fn count_as_own(books: &ScoringDb, place: ScoreKey, held: &mut [Claim]) {
-    for claim in held.iter_mut().filter(|claim| is_own(books, place, claim)) {
+pub(super) fn count_as_own(db: &ScoringDb, place: ScoreKey, held: &mut [Claim]) {
+    for claim in held.iter_mut().filter(|claim| is_own(db, place, claim)) {
         claim.address = place.address;
     }
 }
 
 /// True if the address left this claim when it was erased.
-fn is_own(books: &ScoringDb, place: ScoreKey, claim: &Claim) -> bool {
+fn is_own(db: &ScoringDb, place: ScoreKey, claim: &Claim) -> bool {
     AddressHash::is_hash(claim.address)
-        && claim.address == books.hash_of(place.workspace, place.address).as_address()
+        && claim.address == db.hash_of(place.workspace, place.address).as_address()
 }

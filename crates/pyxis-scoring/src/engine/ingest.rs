@@ -33,7 +33,7 @@ pub enum IngestOutcome {
 /// outcome. The issuers were looked up earlier: an entry is `None` if its issuer was removed since. After that removal
 /// is answered, no more of the issuer's credentials are stored.
 pub async fn ingest(
-    books: &ScoringDb,
+    db: &ScoringDb,
     workspace: WorkspaceId,
     address: EvmAddress,
     credentials: &[&VerifiedCredential],
@@ -43,11 +43,11 @@ pub async fn ingest(
     dids.sort_unstable();
     dids.dedup();
     retry_on_conflict(|| async {
-        let mut tx = books.begin().await?;
+        let mut tx = db.begin().await?;
         let listed = issuers::lock_trusted(&mut tx, workspace, &dids).await?;
         let is_listed = |credential: &&VerifiedCredential| listed.contains(&credential.issuer);
         let trusted: Vec<&VerifiedCredential> = credentials.iter().copied().filter(is_listed).collect();
-        let outcomes = ingest_in(books, &mut tx, workspace, address, &trusted, now).await?;
+        let outcomes = ingest_in(db, &mut tx, workspace, address, &trusted, now).await?;
         let Some(outcomes) = outcomes else { return Ok(None) };
         tx.commit().await?;
         let mut outcomes = outcomes.into_iter();
@@ -61,7 +61,7 @@ pub async fn ingest(
 /// Stores one credential in the caller's transaction. The inner `None`: its issuer is not trusted. The outer `None`: roll
 /// back and start again.
 pub(crate) async fn ingest_one(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     credential: &VerifiedCredential,
@@ -71,12 +71,12 @@ pub(crate) async fn ingest_one(
     if listed.is_empty() {
         return Ok(Some(None));
     }
-    let outcomes = ingest_in(books, tx, workspace, credential.address, &[credential], now).await?;
+    let outcomes = ingest_in(db, tx, workspace, credential.address, &[credential], now).await?;
     Ok(outcomes.map(|outcomes| outcomes.first().copied()))
 }
 
 async fn ingest_in(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -99,7 +99,7 @@ async fn ingest_in(
     addresses::ensure(tx, workspace, address, now).await?;
     let arrival = IncomingBatch::read(tx, workspace, address, good).await?;
     let Some(sets) = hold_sets(tx, workspace, &[], &arrival.lists(), now).await? else { return Ok(None) };
-    let Some(outcomes) = arrival.store(books, tx, &sets, now).await? else { return Ok(None) };
+    let Some(outcomes) = arrival.store(db, tx, &sets, now).await? else { return Ok(None) };
     let mut outcomes = outcomes.into_iter();
     let outcome = |one: &&VerifiedCredential| {
         if is_revoked(one) {
@@ -141,7 +141,7 @@ impl<'a> IncomingBatch<'a> {
     /// Stores and settles, with the sets locked, and returns each outcome. `None`: start again.
     pub(super) async fn store(
         self,
-        books: &ScoringDb,
+        db: &ScoringDb,
         tx: &mut Tx,
         sets: &Sets,
         now: UnixMillis,
@@ -160,7 +160,7 @@ impl<'a> IncomingBatch<'a> {
         let changed = outcomes
             .iter()
             .any(|outcome| matches!(outcome, IngestOutcome::Accepted | IngestOutcome::Replaced));
-        let settled = !changed || settle_known(books, tx, workspace, address, sets, now).await?;
+        let settled = !changed || settle_known(db, tx, workspace, address, sets, now).await?;
         Ok(settled.then_some(outcomes))
     }
 }
@@ -224,7 +224,7 @@ fn row_of(id: i64, new: NewStamp) -> StampRow {
 /// Settles the scores of an address whose Stamps changed, in the scorers that know it or are open to votes. The
 /// sets of its nullifiers must be locked. `false`: start again.
 pub(super) async fn settle_known(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -232,14 +232,14 @@ pub(super) async fn settle_known(
     now: UnixMillis,
 ) -> Result<bool> {
     let mut scorers = scores::scorers_of(&mut *tx, workspace, address).await?;
-    scorers.extend(books.open_to_votes());
+    scorers.extend(db.open_to_votes());
     scorers.sort_unstable();
     scorers.dedup();
     if !scorers.is_empty() {
         let live = Live::read(&mut *tx, workspace, address, now).await?.with_set_names(sets);
         for scorer in scorers {
             let place = ScoreKey { workspace, scorer, address };
-            match settle_in(books, tx, place, &live, now, books.is_open_to_votes(scorer)).await {
+            match settle_in(db, tx, place, &live, now, db.is_open_to_votes(scorer)).await {
                 // It was removed, and its scores are being deleted; or it is another workspace's.
                 Ok(Some(_)) | Err(Error::NoScorer) => {}
                 Ok(None) => return Ok(false),
@@ -253,14 +253,14 @@ pub(super) async fn settle_known(
 /// Removes Stamps for their holder, all or none, and returns how many existed. Claims stay until the credential would
 /// have expired: one credential must not move between wallets.
 pub async fn remove(
-    books: &ScoringDb,
+    db: &ScoringDb,
     workspace: WorkspaceId,
     address: EvmAddress,
     providers: &[StampName],
     now: UnixMillis,
 ) -> Result<u32> {
     retry_on_conflict(|| async {
-        let mut tx = books.begin().await?;
+        let mut tx = db.begin().await?;
         if !addresses::lock(&mut tx, workspace, address).await? {
             return Ok(Some(0));
         }
@@ -280,7 +280,7 @@ pub async fn remove(
         if removed == 0 {
             return Ok(Some(0));
         }
-        if !settle_known(books, &mut tx, workspace, address, &sets, now).await? {
+        if !settle_known(db, &mut tx, workspace, address, &sets, now).await? {
             return Ok(None);
         }
         tx.commit().await?;

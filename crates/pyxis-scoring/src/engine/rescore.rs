@@ -18,20 +18,20 @@ const PAGE: u32 = 500;
 /// A recomputed score becomes history only when it is answered, unless the scorer is open to votes. Then addresses that
 /// it never scored are scored too, because a vote about a moment needs a score by then. An interrupted run resumes with the remaining scores.
 pub async fn rescore(
-    books: &ScoringDb,
+    db: &ScoringDb,
     workspace: WorkspaceId,
     scorer: ScorerId,
     clock: &dyn Clock,
     mut progress: impl FnMut(u64),
 ) -> Result<u64> {
-    let is_open = books.is_open_to_votes(scorer);
+    let is_open = db.is_open_to_votes(scorer);
     let (mut done, mut after, mut unscored) = (0, None, false);
     loop {
-        terms_in_force::find(books, workspace, scorer, clock.now()).await?;
+        terms_in_force::find(db, workspace, scorer, clock.now()).await?;
         let page = if unscored {
-            addresses::without_score(&**books, workspace, scorer, after, PAGE).await?
+            addresses::without_score(&**db, workspace, scorer, after, PAGE).await?
         } else {
-            scores::stale(&**books, workspace, scorer, clock.now(), after, PAGE).await?
+            scores::stale(&**db, workspace, scorer, clock.now(), after, PAGE).await?
         };
         after = page.last().copied();
         if after.is_none() {
@@ -41,7 +41,7 @@ pub async fn rescore(
             unscored = true;
         }
         for address in page {
-            score(books, ScoreKey { workspace, scorer, address }, clock.now(), is_open).await?;
+            score(db, ScoreKey { workspace, scorer, address }, clock.now(), is_open).await?;
             METRICS.rescored.increment(1);
             done += 1;
             progress(done);

@@ -30,13 +30,13 @@ pub struct Revocation {
 /// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same nullifier claims
 /// it again.
 pub async fn revoke(
-    books: &ScoringDb,
+    db: &ScoringDb,
     workspace: WorkspaceId,
     revocation: &RevocationRow,
 ) -> Result<Revocation> {
     retry_on_conflict(|| async {
-        let mut tx = books.begin().await?;
-        let done = revoke_in(books, &mut tx, workspace, revocation).await?;
+        let mut tx = db.begin().await?;
+        let done = revoke_in(db, &mut tx, workspace, revocation).await?;
         if done.is_some() {
             tx.commit().await?;
         }
@@ -47,7 +47,7 @@ pub async fn revoke(
 
 /// The same in the caller's transaction; `None`: roll back and start again.
 pub(crate) async fn revoke_in(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     revocation: &RevocationRow,
@@ -62,7 +62,7 @@ pub(crate) async fn revoke_in(
             new |= revocations::insert(tx, workspace, &row).await?;
         }
     }
-    let removed = remove_rows(books, tx, workspace, &digests, revocation.revoked_at).await?;
+    let removed = remove_rows(db, tx, workspace, &digests, revocation.revoked_at).await?;
     Ok(removed.map(|removed| Revocation { new, removed }))
 }
 
@@ -104,7 +104,7 @@ impl DigestRecord {
 /// All holders are locked first, in their order, and then all sets at once. So another transaction that needs some of
 /// the same waits for this one, and the two never deadlock.
 async fn remove_rows(
-    books: &ScoringDb,
+    db: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     digests: &[SigningDigest],
@@ -143,7 +143,7 @@ async fn remove_rows(
         }
     }
     for address in addresses {
-        if !settle_known(books, tx, workspace, address, &sets, now).await? {
+        if !settle_known(db, tx, workspace, address, &sets, now).await? {
             return Ok(None);
         }
     }

@@ -89,7 +89,7 @@ async fn records(state: &State, context: &Context, wanted: &[EvmAddress]) -> Res
         async move {
             let place = ScoreKey { workspace, scorer, address };
             let computed =
-                if is_known { engine::score(&state.books, place, now, false).await } else { Ok(None) };
+                if is_known { engine::score(&state.db, place, now, false).await } else { Ok(None) };
             (address, computed)
         }
     };

@@ -84,7 +84,7 @@ pub(crate) async fn issue(
         Ok(credential) => credential,
         Err(outcome) => return Ok(outcome),
     };
-    store(&state.books, workspace, &row, &credential, &items, now).await
+    store(&state.db, workspace, &row, &credential, &items, now).await
 }
 
 fn rejected_outcome(code: &'static str, detail: impl Into<String>) -> IssueOutcome {
@@ -212,7 +212,7 @@ async fn sign(
 
 /// Stores the Stamp with what is needed to check it again, if the rule is still the same.
 async fn store(
-    books: &ScoringDb,
+    db: &ScoringDb,
     workspace: WorkspaceId,
     row: &OwnStampRow,
     credential: &VerifiedCredential,
@@ -229,11 +229,11 @@ async fn store(
         check_at: now.plus(INTERVAL),
     };
     engine::retry_on_conflict(|| async {
-        let mut tx = books.begin().await?;
+        let mut tx = db.begin().await?;
         if let Some(fault) = hold_rule(&mut tx, workspace, row, credential).await? {
             return Ok(Some(fault));
         }
-        let Some(outcome) = engine::ingest_one(books, &mut tx, workspace, credential, now).await? else {
+        let Some(outcome) = engine::ingest_one(db, &mut tx, workspace, credential, now).await? else {
             return Ok(None);
         };
         match outcome {

@@ -122,7 +122,7 @@ async fn check_group(
     for (row, outcome) in rows.iter().zip(outcomes(&state.store, &state.networks, &rows, now).await?) {
         let pause = match outcome {
             CheckOutcome::Withdraw(reason) => {
-                withdraw(&state.books, state.now(), row, reason).await?;
+                withdraw(&state.db, state.now(), row, reason).await?;
                 done.withdrawn += 1;
                 continue;
             }
@@ -268,7 +268,7 @@ pub(super) async fn withdraw_of_other_account(
     };
     let stored = stamps::of_addresses(&state.store, workspace, provider, &[address]).await?;
     if let CheckOutcome::Withdraw(reason) = check_account(&stored, &row, holding) {
-        withdraw(&state.books, state.now(), &row, reason).await?;
+        withdraw(&state.db, state.now(), &row, reason).await?;
     }
     Ok(())
 }
@@ -311,7 +311,7 @@ fn check_account(stored: &[StampRow], row: &IssuedStampRow, holding: &Holding) -
 }
 
 /// Revokes an issued Stamp, unless it was issued again meanwhile.
-async fn withdraw(books: &ScoringDb, now: UnixMillis, row: &IssuedStampRow, reason: String) -> Result<()> {
+async fn withdraw(db: &ScoringDb, now: UnixMillis, row: &IssuedStampRow, reason: String) -> Result<()> {
     let revocation = RevocationRow {
         digest: row.digest,
         revoked_at: now,
@@ -319,8 +319,8 @@ async fn withdraw(books: &ScoringDb, now: UnixMillis, row: &IssuedStampRow, reas
         reason: Some(reason),
     };
     let withdrawn = engine::retry_on_conflict(|| async {
-        let mut tx = books.begin().await?;
-        let done = engine::revoke_in(books, &mut tx, row.workspace_id, &revocation).await?;
+        let mut tx = db.begin().await?;
+        let done = engine::revoke_in(db, &mut tx, row.workspace_id, &revocation).await?;
         if done.is_none() {
             return Ok(None);
         }

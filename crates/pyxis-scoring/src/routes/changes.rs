@@ -139,7 +139,7 @@ pub(crate) async fn get_changes(
         let (next, items) = page(&state, (&caller).into(), &scorer, address, before, limit as usize).await?;
         let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address };
         let page =
-            ScoreChanges { next, items, kept: kept_contributions(&state.books, state.now(), place).await? };
+            ScoreChanges { next, items, kept: kept_contributions(&state.db, state.now(), place).await? };
         serde_json::to_vec(&page).map(json).map_err(|error| Error::Internal(error.into()))
     })
     .await
@@ -223,7 +223,7 @@ async fn page(
     if let Some(first) = later {
         items.push(item(reader, first.at, None, Some(&first), vec![ChangeCause::first_answer()]));
     }
-    let hash = state.books.hash_of(workspace, address);
+    let hash = state.db.hash_of(workspace, address);
     for receipt in erasures::list_for(store, workspace, hash).await? {
         items.push(item(reader, receipt.erased_at, None, None, vec![ChangeCause::erased()]));
     }
@@ -232,11 +232,11 @@ async fn page(
 
 /// The Stamps of an address that count with an earlier weight.
 async fn kept_contributions(
-    books: &ScoringDb,
+    db: &ScoringDb,
     now: UnixMillis,
     place: ScoreKey,
 ) -> Result<BTreeMap<String, KeptContribution>> {
-    let (terms, settled) = engine::preview(books, place, now).await?;
+    let (terms, settled) = engine::preview(db, place, now).await?;
     let entry = |entry: &StampEntry| {
         let weight = terms.weights.get(&entry.provider).copied().unwrap_or_default();
         let until = entry.expires_at.to_iso_micros();

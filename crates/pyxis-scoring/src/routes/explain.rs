@@ -53,14 +53,14 @@ struct ExplainedStamp {
 
 /// Adds to `body`, the score at `now`, each Stamp's contribution and its reason.
 pub(super) async fn explained(
-    books: &ScoringDb,
+    db: &ScoringDb,
     place: ScoreKey,
     body: &str,
     now: UnixMillis,
 ) -> Result<String> {
     let record = serde_json::from_str(body).map_err(|error| Error::Internal(error.into()))?;
-    let (terms, settled) = engine::preview(books, place, now).await?;
-    let scorer = scorers::find(&**books, place.workspace, place.scorer).await?;
+    let (terms, settled) = engine::preview(db, place, now).await?;
+    let scorer = scorers::find(&**db, place.workspace, place.scorer).await?;
     let next = scorer.and_then(|scorer| scorer.next_change_at).unwrap_or(UnixMillis(i64::MAX));
     let until = settled.valid_until.min(next);
     let stamps = settled.stamps.iter().map(|entry| {

@@ -121,7 +121,7 @@ pub(crate) async fn add_stamps(
         let now = state.now();
         let checked = check(&state.store, caller.workspace, address, texts, now).await?;
         let believed: Vec<&VerifiedCredential> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
-        let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
+        let outcomes = engine::ingest(&state.db, caller.workspace, address, &believed, now).await?;
         let is_stored = |one: &&Option<IngestOutcome>| {
             matches!(one, Some(IngestOutcome::Accepted | IngestOutcome::Replaced))
         };
@@ -225,7 +225,7 @@ pub(crate) async fn remove_stamps(
             return Err(Error::Forbidden);
         }
         let address = segments.address()?;
-        let removed = engine::remove(&state.books, caller.workspace, address, &names, state.now()).await?;
+        let removed = engine::remove(&state.db, caller.workspace, address, &names, state.now()).await?;
         let removed = RemovedStamps { removed };
         Ok(json(serde_json::to_vec(&removed).map_err(|error| Error::Internal(error.into()))?))
     })

@@ -83,7 +83,7 @@ pub(super) struct Scores {
 
 /// The record of a stored score, which the first response makes history. A damaged one is recomputed.
 pub(super) async fn stored_record(
-    books: &ScoringDb,
+    db: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     stored: Stored,
@@ -91,36 +91,36 @@ pub(super) async fn stored_record(
 ) -> Result<String> {
     let ScoreKey { workspace, scorer, address } = place;
     let Ok(record) = stored_to_json(address, stored.body) else {
-        return computed(books, place, terms, now).await;
+        return computed(db, place, terms, now).await;
     };
     if stored.in_history
-        || scores::mark_in_history(books, workspace, scorer, address, stored.computed_at).await?
+        || scores::mark_in_history(db, workspace, scorer, address, stored.computed_at).await?
     {
         METRICS.stored.increment(1);
         return Ok(record);
     }
     // Another request was first, or another score replaced it and is now the answer.
-    let stored = scores::fresh(&**books, workspace, scorer, address, now).await?;
+    let stored = scores::fresh(&**db, workspace, scorer, address, now).await?;
     let record = stored.filter(|stored| stored.in_history).map(|stored| stored_to_json(address, stored.body));
     match record {
         Some(Ok(record)) => {
             METRICS.stored.increment(1);
             Ok(record)
         }
-        Some(Err(_)) | None => computed(books, place, terms, now).await,
+        Some(Err(_)) | None => computed(db, place, terms, now).await,
     }
 }
 
 /// Computes the score and returns it. For an address that never had a Stamp, nothing is stored.
 pub(super) async fn computed(
-    books: &ScoringDb,
+    db: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     now: UnixMillis,
 ) -> Result<String> {
     METRICS.computed.increment(1);
-    let known = addresses::is_known(&**books, place.workspace, place.address).await?;
-    let computed = if known { engine::score(books, place, now, true).await? } else { None };
+    let known = addresses::is_known(&**db, place.workspace, place.address).await?;
+    let computed = if known { engine::score(db, place, now, true).await? } else { None };
     Ok(computed.unwrap_or_else(|| engine::score_without_stamps(place.address, terms.threshold, now)))
 }
 
@@ -152,16 +152,16 @@ pub(super) async fn in_force(
 
 /// The body of the latest score, computed if necessary, and marked as answered.
 pub(super) async fn current(
-    books: &ScoringDb,
+    db: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     now: UnixMillis,
 ) -> Result<String> {
-    let stored = scores::of_many(&**books, place.workspace, place.scorer, &[place.address]).await?.pop();
+    let stored = scores::of_many(&**db, place.workspace, place.scorer, &[place.address]).await?.pop();
     match stored.map(|found| found.stored) {
         Some(stored) if stored.is_fresh(terms.revision, now) => {
-            stored_record(books, place, terms, stored, now).await
+            stored_record(db, place, terms, stored, now).await
         }
-        _ => computed(books, place, terms, now).await,
+        _ => computed(db, place, terms, now).await,
     }
 }

@@ -231,7 +231,7 @@ async fn score(
     }
     let scorer = known_scorer(&state.store, state.now(), caller.workspace, scorer?).await?;
     let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address: address? };
-    earlier(&current(&state.books, place, (&scorer).into(), state.now()).await?).map(json)
+    earlier(&current(&state.db, place, (&scorer).into(), state.now()).await?).map(json)
 }
 
 /// A score in the shape before `passing_score`, `dedup` and the expiry of each Stamp.

@@ -160,9 +160,9 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
     let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
     match found.stored {
         Some(stored) if stored.is_fresh(terms.revision, now) => {
-            stored_record(&state.books, place, terms, stored, now).await
+            stored_record(&state.db, place, terms, stored, now).await
         }
-        _ => computed(&state.books, place, terms, now).await,
+        _ => computed(&state.db, place, terms, now).await,
     }
     .map(json)
 }
@@ -187,9 +187,9 @@ async fn with_query(
     let scorer = known_scorer(&state.store, state.now(), caller.workspace, scorer?).await?;
     let place = ScoreKey { workspace: caller.workspace, scorer: scorer.id, address: address? };
     let now = state.now();
-    let body = current(&state.books, place, (&scorer).into(), now).await?;
+    let body = current(&state.db, place, (&scorer).into(), now).await?;
     if explain {
-        Ok(json(super::explain::explained(&state.books, place, &body, now).await?))
+        Ok(json(super::explain::explained(&state.db, place, &body, now).await?))
     } else {
         Ok(json(body))
     }

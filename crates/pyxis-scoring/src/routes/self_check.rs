@@ -253,7 +253,7 @@ pub(super) async fn issue_own_stamps(
 async fn check(state: &State, page: &WidgetPage, headers: &HeaderMap) -> Result<CheckResponse> {
     let (place, row) = own_place(&state.store, &*state.clock, page, headers).await?;
     // Computes what is outdated, and takes back claims of the address.
-    current(&state.books, place, (&row).into(), state.now()).await?;
+    current(&state.db, place, (&row).into(), state.now()).await?;
     let found = self_check::check(&state.store, state.now(), place)
         .await
         .map_err(|error| Error::Internal(error.into()))?;

@@ -228,8 +228,7 @@ pub(crate) async fn sign_score(
         let now = state.now();
         let stored =
             scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
-        let latest =
-            latest(&state.books, place, (&terms).into(), stored.map(|found| found.stored), now).await?;
+        let latest = latest(&state.db, place, (&terms).into(), stored.map(|found| found.stored), now).await?;
         let signature = signature(&state.signer, place.scorer, &latest, asked, Some(&challenge), now).await?;
         finished(latest.record, &signature, &headers)
     })
@@ -272,10 +271,10 @@ async fn found_score(
     let now = state.now();
     let terms = in_force(&state.store, found.key.workspace_id, scorer, found.scorer, now).await?;
     let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
-    let latest = latest(&state.books, place, terms, found.stored, now).await?;
+    let latest = latest(&state.db, place, terms, found.stored, now).await?;
     let signature = signature(&state.signer, scorer, &latest, asked, None, now).await?;
     let record = if explain {
-        super::explain::explained(&state.books, place, &latest.record, now).await?
+        super::explain::explained(&state.db, place, &latest.record, now).await?
     } else {
         latest.record
     };
@@ -289,20 +288,20 @@ struct LatestScore {
 }
 
 async fn latest(
-    books: &ScoringDb,
+    db: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     stored: Option<Stored>,
     now: UnixMillis,
 ) -> Result<LatestScore> {
-    let latest = before_next_change(books, place, terms, stored, now).await?;
+    let latest = before_next_change(db, place, terms, stored, now).await?;
     // With other terms it may no longer hold.
     let valid_until = latest.valid_until.min(terms.next_change_at.unwrap_or(UnixMillis(i64::MAX)));
     Ok(LatestScore { valid_until, ..latest })
 }
 
 async fn before_next_change(
-    books: &ScoringDb,
+    db: &ScoringDb,
     place: ScoreKey,
     terms: ScorerHead,
     stored: Option<Stored>,
@@ -316,13 +315,13 @@ async fn before_next_change(
                 METRICS.stored.increment(1);
                 return Ok(LatestScore { record, valid_until });
             }
-            computed(books, place, terms, now).await?
+            computed(db, place, terms, now).await?
         }
-        Some(stored) => stored_record(books, place, terms, stored, now).await?,
-        None => computed(books, place, terms, now).await?,
+        Some(stored) => stored_record(db, place, terms, stored, now).await?,
+        None => computed(db, place, terms, now).await?,
     };
     // The score was just stored, or just became history. Another may have replaced it meanwhile.
-    match scores::fresh(&**books, workspace, scorer, address, now).await? {
+    match scores::fresh(&**db, workspace, scorer, address, now).await? {
         Some(stored) => {
             let record = stored_to_json(address, stored.body)?;
             Ok(LatestScore { record, valid_until: stored.valid_until })
@@ -414,7 +413,7 @@ pub(super) async fn for_page(
 ) -> Result<Response> {
     let now = state.now();
     let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
-    let latest = latest(&state.books, place, terms, stored.map(|found| found.stored), now).await?;
+    let latest = latest(&state.db, place, terms, stored.map(|found| found.stored), now).await?;
     let statement = statement(&state.signer, place.scorer, &latest, now, true)?;
     let token = state.signer.token(&statement, asked, now).await?;
     Ok(json(with_members(latest.record, &format!(r#""jwt":"{token}""#))?))

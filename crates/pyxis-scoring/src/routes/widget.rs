@@ -395,7 +395,7 @@ async fn end_session(Extract(state): Extract<State>, segments: Segments, headers
 async fn show_own_score(Extract(state): Extract<State>, segments: Segments, headers: HeaderMap) -> Response {
     respond(&state, &headers, &segments, async |page| {
         let (place, row) = own_place(&state.store, &*state.clock, &page, &headers).await?;
-        Ok(json(current(&state.books, place, (&row).into(), state.now()).await?))
+        Ok(json(current(&state.db, place, (&row).into(), state.now()).await?))
     })
     .await
 }

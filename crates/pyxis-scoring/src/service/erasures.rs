@@ -54,7 +54,7 @@ pub async fn erase(state: &State, actor: &Actor, address: EvmAddress) -> Result<
     let first = workspaces::list(&state.store).await?.into_iter().next();
     let with_activity = first.is_some_and(|first| first.id == actor.workspace);
     let mut found = Findings::default();
-    find(&state.books, actor.workspace, address, with_activity, &mut found).await?;
+    find(&state.db, actor.workspace, address, with_activity, &mut found).await?;
     for _ in 0..ATTEMPTS {
         match attempt(state, actor, address, with_activity, &mut found).await {
             Ok(Some(done)) => return Ok(done),
@@ -66,12 +66,8 @@ pub async fn erase(state: &State, actor: &Actor, address: EvmAddress) -> Result<
 }
 
 /// Receipts of an address, newest first.
-pub async fn receipts(
-    books: &ScoringDb,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-) -> Result<Vec<Erasure>> {
-    Ok(erasures::list_for(&**books, workspace, books.hash_of(workspace, address)).await?)
+pub async fn receipts(db: &ScoringDb, workspace: WorkspaceId, address: EvmAddress) -> Result<Vec<Erasure>> {
+    Ok(erasures::list_for(&**db, workspace, db.hash_of(workspace, address)).await?)
 }
 
 /// `None`: a conflict with another transaction.
@@ -85,10 +81,10 @@ async fn attempt(
     let workspace = actor.workspace;
     let now = state.now();
     let mut change = state.audited.begin(actor).await?;
-    let erased = engine::erase_in(&state.books, &mut change.tx, workspace, address, now).await?;
+    let erased = engine::erase_in(&state.db, &mut change.tx, workspace, address, now).await?;
     let Some(mut removed) = erased else { return Ok(None) };
     // With the address locked, no event about it is added any more.
-    find(&state.books, workspace, address, with_activity, found).await?;
+    find(&state.db, workspace, address, with_activity, found).await?;
     let gone = deliveries::remove(&mut change.tx, workspace, &found.deliveries).await?;
     add(&mut removed, "deliveries", gone);
     if !remove_job_rows(&mut change.tx, workspace, found, &mut removed).await? {
@@ -105,7 +101,7 @@ async fn attempt(
     let registry = erasures::count_kept(&mut change.tx, address).await?;
     let mut kept = Counts::new();
     add(&mut kept, "proof_registry", registry.unsigned_abs());
-    let hash = state.books.hash_of(workspace, address);
+    let hash = state.db.hash_of(workspace, address);
     let detail = json!({
         "address_hash": hex::encode(&hash.as_address().0), "removed": removed, "kept": kept,
     });
@@ -132,28 +128,28 @@ fn add(counts: &mut Counts, kind: &str, count: u64) {
 
 /// Reads events and transfers that were not read before.
 async fn find(
-    books: &ScoringDb,
+    db: &ScoringDb,
     workspace: WorkspaceId,
     address: EvmAddress,
     with_activity: bool,
     found: &mut Findings,
 ) -> Result<()> {
     loop {
-        let page = deliveries::bodies_after(&**books, workspace, found.last_delivery, PAGE).await?;
+        let page = deliveries::bodies_after(&**db, workspace, found.last_delivery, PAGE).await?;
         let Some((last, _)) = page.last() else { break };
         found.last_delivery = Some(*last);
-        let about = |(id, body): &(DeliveryId, _)| books.address_in(workspace, *id, body) == Some(address);
+        let about = |(id, body): &(DeliveryId, _)| db.address_in(workspace, *id, body) == Some(address);
         found.deliveries.extend(page.iter().filter(|one| about(one)).map(|(id, _)| *id));
     }
-    find_job_rows(books, workspace, address, found).await?;
+    find_job_rows(db, workspace, address, found).await?;
     if !with_activity {
         return Ok(());
     }
-    for (source, number) in activity::chunks(&**books).await? {
+    for (source, number) in activity::chunks(&**db).await? {
         if found.read.contains(&(source.clone(), number)) {
             continue;
         }
-        let Some(before) = activity::chunk(&**books, &source, number).await? else { continue };
+        let Some(before) = activity::chunk(&**db, &source, number).await? else { continue };
         let work = move || chunk::without(&before, address).map(|after| (before, after));
         let (before, after) =
             tokio::task::spawn_blocking(work).await.map_err(Error::internal)?.map_err(Error::internal)?;

@@ -161,12 +161,12 @@ async fn issue_all(state: &State, actor: &Actor, scorer: ScorerId, signer: &Sign
         if verified.is_empty() {
             continue;
         }
-        let outcomes = engine::ingest(&state.books, actor.workspace, address, &verified, at).await?;
+        let outcomes = engine::ingest(&state.db, actor.workspace, address, &verified, at).await?;
         if outcomes.contains(&None) {
             return Err(Error::Conflict("the sandbox's issuer was removed meanwhile; run this again"));
         }
         let place = ScoreKey { workspace: actor.workspace, scorer, address };
-        engine::score(&state.books, place, at, true).await?;
+        engine::score(&state.db, place, at, true).await?;
         if wallet == WalletState::Revoked {
             for (name, _) in wallet.stamps() {
                 let which = StampFilter::Stored(address, name.parse().map_err(Error::internal)?);

@@ -25,7 +25,7 @@ pub async fn attest(
     let found = terms_in_force::find(&state.store, workspace, scorer, now).await?;
     let found = found.ok_or_else(|| Error::not_found("scorer"))?;
     let (threshold, next_change_at) = (found.threshold, found.next_change_at);
-    let record = engine::score(&state.books, place, now, false).await?;
+    let record = engine::score(&state.db, place, now, false).await?;
     let record = record.unwrap_or_else(|| engine::score_without_stamps(address, threshold, now));
     let stored = scores::fresh(&state.store, workspace, scorer, address, now).await?;
     let until = stored.map_or(UnixMillis(i64::MAX), |stored| stored.valid_until);

@@ -73,7 +73,7 @@ pub async fn passing(
     let found = if let Some(at) = at {
         at_moment(&state.store, workspace, scorer, at).await?
     } else {
-        let found = now_passing(&state.books, workspace, scorer, revision, now).await?;
+        let found = now_passing(&state.db, workspace, scorer, revision, now).await?;
         let after = terms_in_force::find(&state.store, workspace, scorer, state.now()).await?;
         if after.is_none_or(|after| after.revision != revision) {
             return Err(Error::Conflict("the scorer's terms changed meanwhile; make the list again"));
@@ -86,7 +86,7 @@ pub async fn passing(
 }
 
 async fn now_passing(
-    books: &ScoringDb,
+    db: &ScoringDb,
     workspace: WorkspaceId,
     scorer: ScorerId,
     revision: i64,
@@ -94,14 +94,14 @@ async fn now_passing(
 ) -> Result<Listing> {
     let (mut found, mut after) = (Listing::default(), None);
     loop {
-        let page = scores::page(&**books, workspace, scorer, after, PAGE).await?;
+        let page = scores::page(&**db, workspace, scorer, after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(found) };
         after = Some(last.address);
         for scores::StoredOf { address, stored } in page {
             let fresh = stored.is_fresh(revision, now).then(|| stored_to_json(address, stored.body));
             let record = match fresh {
                 Some(Ok(record)) => Some(record),
-                _ => engine::score(books, ScoreKey { workspace, scorer, address }, now, false).await?,
+                _ => engine::score(db, ScoreKey { workspace, scorer, address }, now, false).await?,
             };
             if let Some(record) = record {
                 let read: RecordSummary = serde_json::from_str(&record).map_err(Error::internal)?;

@@ -72,7 +72,7 @@ pub(crate) async fn request(
         Err(StoreError::Conflict { .. }) => return Err(WidgetError::ReviewOpen.into()),
         other => other?,
     }
-    state.books.enqueue_review(&mut tx, workspace, &event_of(&row), now).await?;
+    state.db.enqueue_review(&mut tx, workspace, &event_of(&row), now).await?;
     tx.commit().await?;
     Ok(row)
 }
@@ -134,9 +134,9 @@ pub async fn decide(
     }
     let row = score_reviews::find(&mut change.tx, actor.workspace, id).await?;
     let row = row.ok_or(Error::not_found("review"))?;
-    state.books.enqueue_review(&mut change.tx, actor.workspace, &event_of(&row), now).await?;
+    state.db.enqueue_review(&mut change.tx, actor.workspace, &event_of(&row), now).await?;
     // The record outlives an erasure, so it names no address.
-    let hash = state.books.hash_of(actor.workspace, row.address).as_address();
+    let hash = state.db.hash_of(actor.workspace, row.address).as_address();
     let detail = json!({
         "review": id, "scorer": row.scorer_id, "address_hash": hex::encode(&hash.0), "reason": reason,
     });

@@ -247,14 +247,14 @@ pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMu
             None => tokio::time::sleep(WAIT).await,
         }
     };
-    let rescoring = engine::rescore(&state.books, actor.workspace, id, &*state.clock, done);
+    let rescoring = engine::rescore(&state.db, actor.workspace, id, &*state.clock, done);
     Ok(lease.run_under_lease(rescoring).await.ok_or(Error::Busy)??)
 }
 
 /// Recomputes in the background of this node, on one node at a time; [`progress`] reports the state. If the node stops
 /// meanwhile, the rest stays outdated until requested.
 pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Rescore> {
-    let found = progress(&state.books, actor.workspace, id, state.now()).await?;
+    let found = progress(&state.db, actor.workspace, id, state.now()).await?;
     if found.outdated == 0 {
         return Ok(found);
     }
@@ -264,7 +264,7 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
     tokio::spawn(async move {
         let mut progress = METRICS.rescores.begin(found.outdated.unsigned_abs());
         let advance = |_| progress.advance();
-        let rescoring = engine::rescore(&state.books, workspace, id, &*state.clock, advance);
+        let rescoring = engine::rescore(&state.db, workspace, id, &*state.clock, advance);
         match Box::pin(lease.run_under_lease(rescoring)).await {
             Some(Ok(_)) => {}
             Some(Err(error)) => {

@@ -55,7 +55,7 @@ pub async fn sign(state: &State, actor: &Actor, request: SigningRequest) -> Resu
     let expires_at = issued_at.plus(days(request.valid_days));
     let SigningRequest { provider, holders, .. } = request;
     // The record outlives an erasure, so it names no address.
-    let hash = |address| hex::encode(&state.books.hash_of(actor.workspace, address).as_address().0);
+    let hash = |address| hex::encode(&state.db.hash_of(actor.workspace, address).as_address().0);
     let detail = json!({
         "provider": provider, "count": holders.len(), "issuer": issuer,
         "first_address_hash": holders.first().map(|holder| hash(holder.address)),

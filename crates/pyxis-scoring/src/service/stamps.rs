@@ -174,7 +174,7 @@ pub async fn revoke(
     let (revoked_by, revoked_at) = (actor.name.clone(), state.now());
     let row = RevocationRow { digest, revoked_at, revoked_by, reason };
     for _ in 0..ATTEMPTS {
-        match revoke_once(&state.audited, &state.books, actor, &row).await {
+        match revoke_once(&state.audited, &state.db, actor, &row).await {
             Ok(Some(done)) => return Ok((digest, done)),
             Ok(None) | Err(Error::Busy) => {}
             Err(error) => return Err(error),
@@ -186,12 +186,12 @@ pub async fn revoke(
 /// `None`: a conflict with another transaction.
 async fn revoke_once(
     audited: &AuditedStore,
-    books: &ScoringDb,
+    db: &ScoringDb,
     actor: &Actor,
     row: &RevocationRow,
 ) -> Result<Option<Revocation>> {
     let mut change = audited.begin(actor).await?;
-    let done = engine::revoke_in(books, &mut change.tx, actor.workspace, row).await?;
+    let done = engine::revoke_in(db, &mut change.tx, actor.workspace, row).await?;
     if let Some(Revocation { new, removed }) = done
         && (new || removed)
     {

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 pub enum ReceiptKeyPurpose {
     /// Signs receipts.
     Receipt,
-    /// Signs heads of the audit log.
+    /// Signs heads of the audit trail.
     AuditHead,
 }
 
@@ -93,7 +93,7 @@ fn thumbprint(x: &str) -> String {
 /// Published public keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ReceiptKeySet {
-    /// Keys that sign receipts, newest first, then the key of the audit log.
+    /// Keys that sign receipts, newest first, then the key of the audit trail.
     pub keys: Vec<ReceiptPublicKey>,
 }
 

@@ -1,4 +1,4 @@
-//! Sort orders of the audit log with keyset paging. Ties are resolved by record number.
+//! Sort orders of the audit trail with keyset paging. Ties are resolved by record number.
 
 /// Sort column for audit records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -39,7 +39,7 @@ async fn connected_with_patience(main: &Workspace, patience: Duration) -> Store 
     store
 }
 
-/// Another process, in the middle of a transaction that appends to the audit log.
+/// Another process, in the middle of a transaction that appends to the audit trail.
 async fn holder(main: &Workspace) -> Tx {
     let mut tx = with_patience(main, FOREVER).begin().await.unwrap();
     audit::append_in(&mut tx, &keys(main), &[record(main.id)]).await.unwrap();

@@ -5,11 +5,12 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ChatMessageId, CredentialId, TaskId, UserId};
 use pyxis_core::task::TaskState;
+use pyxis_store::Tx;
 use pyxis_store::announcements::{self, AnnouncementRow, RecipientKind};
 use pyxis_store::chat_messages::{self, ChatMessageRow, NewChatMessage};
 use pyxis_store::message_subject::{MessageState, MessageSubject};
 use pyxis_store::tasks::{self, TaskDecision, TaskStop};
-use pyxis_store::{Engine, Tx};
+use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 
 use crate::support::{NOW, Workspace, add_approval, at};
@@ -182,54 +183,59 @@ engines! {
         assert!(announcements::list(&main.store, main.id, task).await.unwrap().is_empty());
         assert!(chat_messages::list(&main.store, main.id, task).await.unwrap().is_empty());
     }
+}
 
-    async fn changes_of_a_chat_and_of_two_of_its_tasks_do_not_wait_for_each_other(main: &Workspace) {
-        // On SQLite the second one waits before it begins.
-        if main.store.engine() == Engine::Sqlite {
-            return;
+// On SQLite the second one waits before it begins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_of_a_chat_and_of_two_of_its_tasks_do_not_wait_for_each_other_on_postgres() {
+    let main = &Workspace::start(TestDatabase::postgres("changes_of_a_chat").await).await;
+    for (start, change) in [(-90, ChatChange::Postpone), (-60, ChatChange::Digest), (-30, ChatChange::Revive)]
+    {
+        let mut subjects: Vec<MessageSubject> = Vec::new();
+        for asked in start..start + 3 {
+            let task = add_task(main, at(100)).await;
+            add_message(main, task, at(asked)).await;
+            subjects.push(task.into());
         }
-        for (start, change) in [(-90, ChatChange::Postpone), (-60, ChatChange::Digest), (-30, ChatChange::Revive)] {
-            let mut subjects: Vec<MessageSubject> = Vec::new();
-            for asked in start..start + 3 {
-                let task = add_task(main, at(100)).await;
-                add_message(main, task, at(asked)).await;
-                subjects.push(task.into());
+        let (first, last) = (one(main, subjects[0]).await, one(main, subjects[2]).await.id);
+        if matches!(change, ChatChange::Revive) {
+            for subject in &subjects {
+                chat_messages::failed(&main.store, &one(main, *subject).await, "kicked", None).await.unwrap();
             }
-            let (first, last) = (one(main, subjects[0]).await, one(main, subjects[2]).await.id);
-            if matches!(change, ChatChange::Revive) {
-                for subject in &subjects {
-                    chat_messages::failed(&main.store, &one(main, *subject).await, "kicked", None).await.unwrap();
-                }
-            }
-            // The last task is stopped, and then the one before it, in one transaction.
-            let mut tx = main.store.begin().await.unwrap();
-            let stop = async |tx: &mut Tx, subject: MessageSubject| {
-                chat_messages::set_desired_state(tx, main.id, subject, MessageState::Stopped, at(1)).await
-            };
-            assert_eq!(stop(&mut tx, subjects[2]).await.unwrap(), 1);
-            let store = main.store.clone();
-            let changed = tokio::spawn(async move {
-                match change {
-                    ChatChange::Postpone => chat_messages::postpone(&store, TELEGRAM, "-100", at(2), at(50)).await,
-                    ChatChange::Digest => chat_messages::record_digest(&store, &first, last, "digest:1", at(2)).await,
-                    ChatChange::Revive => chat_messages::revive(&store, TELEGRAM, "-100", at(2)).await,
-                }
-            });
-            let finished = async {
-                while !changed.is_finished() {
-                    tokio::task::yield_now().await;
-                }
-            };
-            tokio::select! {
-                () = finished => {}
-                () = crate::support::postgres(main).until_one_waits() => {}
-            }
-            assert_eq!(stop(&mut tx, subjects[1]).await.unwrap(), 1, "{change:?}");
-            tx.commit().await.unwrap();
-            assert!(changed.await.unwrap().unwrap() > 0, "{change:?}");
-            let due = claim(main, at(60), 10).await;
-            let is_due = |subject| due.iter().any(|row| row.subject == subject && row.wanted == MessageState::Stopped);
-            assert!(is_due(subjects[1]) && is_due(subjects[2]), "{change:?}: {due:?}");
         }
+        // The last task is stopped, and then the one before it, in one transaction.
+        let mut tx = main.store.begin().await.unwrap();
+        let stop = async |tx: &mut Tx, subject: MessageSubject| {
+            chat_messages::set_desired_state(tx, main.id, subject, MessageState::Stopped, at(1)).await
+        };
+        assert_eq!(stop(&mut tx, subjects[2]).await.unwrap(), 1);
+        let store = main.store.clone();
+        let changed = tokio::spawn(async move {
+            match change {
+                ChatChange::Postpone => {
+                    chat_messages::postpone(&store, TELEGRAM, "-100", at(2), at(50)).await
+                }
+                ChatChange::Digest => {
+                    chat_messages::record_digest(&store, &first, last, "digest:1", at(2)).await
+                }
+                ChatChange::Revive => chat_messages::revive(&store, TELEGRAM, "-100", at(2)).await,
+            }
+        });
+        let finished = async {
+            while !changed.is_finished() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = finished => {}
+            () = crate::support::postgres(main).until_one_waits() => {}
+        }
+        assert_eq!(stop(&mut tx, subjects[1]).await.unwrap(), 1, "{change:?}");
+        tx.commit().await.unwrap();
+        assert!(changed.await.unwrap().unwrap() > 0, "{change:?}");
+        let due = claim(main, at(60), 10).await;
+        let is_due =
+            |subject| due.iter().any(|row| row.subject == subject && row.wanted == MessageState::Stopped);
+        assert!(is_due(subjects[1]) && is_due(subjects[2]), "{change:?}: {due:?}");
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_store::{Engine, Store, StoreError, StoreEvent, addresses, meta};
+use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 
 use crate::support::{NOW, Workspace, address, at_once};
@@ -66,27 +67,6 @@ engines! {
         assert!(matches!(failed, Err(StoreError::Reference)));
         assert!(matches!(tx.commit().await, Err(StoreError::Aborted)));
         assert_eq!(meta::get(&main.store, "a").await.unwrap(), None);
-    }
-
-    async fn of_two_transactions_that_wait_for_each_other_one_is_told_to_begin_again(main: &Workspace) {
-        // On SQLite the second one waits before it begins.
-        if main.store.engine() == Engine::Sqlite {
-            return;
-        }
-        let mut transactions = Vec::new();
-        for number in [1, 2] {
-            let mut tx = main.store.begin().await.unwrap();
-            addresses::ensure(&mut tx, main.id, address(number), NOW).await.unwrap();
-            transactions.push(tx);
-        }
-        let (mut one, mut two) = (transactions.remove(0), transactions.remove(0));
-        let (one, two) = tokio::join!(
-            addresses::ensure(&mut one, main.id, address(2), NOW),
-            addresses::ensure(&mut two, main.id, address(1), NOW),
-        );
-        let told: Vec<StoreError> = [one, two].into_iter().filter_map(Result::err).collect();
-        let [told] = told.as_slice() else { panic!("{told:?}") };
-        assert!(told.is_contended() && !told.may_have_happened(), "{told:?}");
     }
 
     async fn concurrent_single_writes_all_take_effect(main: &Workspace) {
@@ -158,4 +138,24 @@ async fn listening(store: &Store, events: &mut tokio::sync::broadcast::Receiver<
             return;
         }
     }
+}
+
+// On SQLite the second one waits before it begins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_transactions_that_wait_for_each_other_one_is_told_to_begin_again_on_postgres() {
+    let main = &Workspace::start(TestDatabase::postgres("of_two_transactions").await).await;
+    let mut transactions = Vec::new();
+    for number in [1, 2] {
+        let mut tx = main.store.begin().await.unwrap();
+        addresses::ensure(&mut tx, main.id, address(number), NOW).await.unwrap();
+        transactions.push(tx);
+    }
+    let (mut one, mut two) = (transactions.remove(0), transactions.remove(0));
+    let (one, two) = tokio::join!(
+        addresses::ensure(&mut one, main.id, address(2), NOW),
+        addresses::ensure(&mut two, main.id, address(1), NOW),
+    );
+    let told: Vec<StoreError> = [one, two].into_iter().filter_map(Result::err).collect();
+    let [told] = told.as_slice() else { panic!("{told:?}") };
+    assert!(told.is_contended() && !told.may_have_happened(), "{told:?}");
 }

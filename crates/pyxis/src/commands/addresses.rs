@@ -22,7 +22,7 @@ pub(super) async fn run(global: &Global, command: AddressCommand) -> Result<Exit
             erased.into_iter().collect()
         }
         AddressCommand::Receipts { address } => {
-            erasures::receipts(&state.books, actor.workspace, address).await?
+            erasures::receipts(&state.db, actor.workspace, address).await?
         }
     };
     if found.is_empty() {

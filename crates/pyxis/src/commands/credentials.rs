@@ -204,8 +204,14 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
 /// The starter policy of a preset.
 fn policy_of(preset: Option<&str>) -> Result<Policy> {
     let name = preset.context("--starter-policy needs --preset")?;
-    let found = pyxis_core::presets::find(name).and_then(Preset::starter_policy);
-    found.cloned().with_context(|| format!("the preset {name} has no starter policy; use `pyxis policy set`"))
+    Ok(find_preset(name)?.starter_policy().clone())
+}
+
+fn find_preset(name: &str) -> Result<&'static Preset> {
+    pyxis_core::presets::find(name).with_context(|| {
+        let suggestion = suggestion(name, pyxis_core::presets::all().iter().map(|preset| preset.id.as_str()));
+        format!("unknown preset {name}{suggestion}; `pyxis credential presets` lists all")
+    })
 }
 
 /// The kind from JSON or a preset; a preset's hosts apply if none were named.
@@ -219,10 +225,7 @@ fn parse_auth(
         return serde_json::from_str(text).context("--auth-json is not a valid auth kind");
     }
     let name = preset.context("set --auth, --auth-json or --preset")?;
-    let preset = pyxis_core::presets::find(name).with_context(|| {
-        let suggestion = suggestion(name, pyxis_core::presets::all().iter().map(|preset| preset.id.as_str()));
-        format!("unknown preset {name}{suggestion}; `pyxis credential presets` lists all")
-    })?;
+    let preset = find_preset(name)?;
     if hosts.is_empty() {
         if preset.hosts.is_empty() {
             bail!(

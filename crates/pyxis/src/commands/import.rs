@@ -50,8 +50,8 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
         true
     };
     let source = place.source(begun.bytes)?;
-    let books = &app.scoring.books;
-    let done = import::import(books, &SystemClock, options, source, &mut rejects, begun, report).await;
+    let db = &app.scoring.db;
+    let done = import::import(db, &SystemClock, options, source, &mut rejects, begun, report).await;
     app.store.end_bulk_load().await;
     let done = done?;
     published.finish(&done).await;

@@ -204,7 +204,7 @@ async fn warn_about_unknown(
 
 /// True if anything was outdated.
 async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Result<bool> {
-    let found = scorers::progress(&app.scoring.books, actor.workspace, id, app.scoring.now()).await?;
+    let found = scorers::progress(&app.scoring.db, actor.workspace, id, app.scoring.now()).await?;
     let done = if found.outdated == 0 {
         0
     } else {

@@ -273,7 +273,7 @@ impl Tour {
             ] {
                 bring(&self.server, &self.team, address, stamp, nullifier).await;
                 let key = ScoreKey { workspace: self.team.id, scorer: id, address };
-                engine::score(&scoring.books, key, scoring.now(), false).await.unwrap();
+                engine::score(&scoring.db, key, scoring.now(), false).await.unwrap();
             }
             let mut revision = Some(terms.revision);
             if name == "Forum" {

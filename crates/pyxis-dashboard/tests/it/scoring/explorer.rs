@@ -12,7 +12,7 @@ use crate::support::{HOLDER, OTHER, Server, Team, bring};
 
 async fn score(server: &Server, team: &Team, scorer: ScorerId, address: EvmAddress) {
     let place = ScoreKey { workspace: team.id, scorer, address };
-    engine::score(&server.scoring.books, place, server.scoring.now(), false).await.unwrap();
+    engine::score(&server.scoring.db, place, server.scoring.now(), false).await.unwrap();
 }
 
 engines! {

@@ -3,6 +3,7 @@
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
 use pyxis_core::auth::AwsScope;
+use pyxis_core::headers;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_signing::sigv4;
@@ -13,10 +14,17 @@ use super::{Attached, Behavior, Signing, Unsigned, body};
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
+/// Headers of a signature, apart from `Authorization`.
+const SET: [&str; 3] = ["x-amz-date", "x-amz-content-sha256", "x-amz-security-token"];
+
 impl Behavior for AwsScope {
     fn check(&self, secret: &SecretValue) -> Result<()> {
         required_part(secret, "access_key_id")?;
         required_part(secret, "secret_access_key").map(drop)
+    }
+
+    fn sets_header(&self, name: &str) -> bool {
+        SET.iter().any(|set| headers::is_same(set, name))
     }
 
     fn sign<'a>(&'a self, request: Unsigned<'a>, attached: &'a mut Attached) -> Signing<'a> {

@@ -2,6 +2,7 @@
 
 use http::{HeaderMap, HeaderName};
 use pyxis_core::auth::Headers;
+use pyxis_core::headers;
 use zeroize::Zeroizing;
 
 use super::Behavior;
@@ -14,6 +15,10 @@ use crate::runtime::secret_value::SecretValue;
 impl Behavior for Headers {
     fn check(&self, secret: &SecretValue) -> Result<()> {
         self.put(secret, &mut HeaderMap::new(), "/").map(drop)
+    }
+
+    fn sets_header(&self, name: &str) -> bool {
+        self.list().iter().any(|header| headers::is_same(&header.name, name))
     }
 
     fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {

@@ -4,6 +4,7 @@ use http::HeaderName;
 use pyxis_core::auth::Hmac;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
+use pyxis_core::headers;
 use pyxis_core::target::Target;
 use pyxis_signing::hmac_request::{self, SignedHeaders};
 
@@ -19,6 +20,10 @@ impl Behavior for Hmac {
         let request = hmac_request::Request { method: "GET", target: &sample, body: b"", now, nonce: "0" };
         let signed = sign_hmac(self, &request, secret)?;
         signed.headers.iter().try_for_each(|(_, value)| sensitive(value).map(drop))
+    }
+
+    fn sets_header(&self, name: &str) -> bool {
+        self.headers.iter().any(|header| headers::is_same(&header.name, name))
     }
 
     fn sign<'a>(&'a self, request: Unsigned<'a>, attached: &'a mut Attached) -> Signing<'a> {

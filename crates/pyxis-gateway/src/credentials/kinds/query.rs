@@ -19,6 +19,10 @@ impl Behavior for QueryParameter {
         single_text(secret).map(drop)
     }
 
+    fn sets_parameter(&self, name: &str) -> bool {
+        self.parameter == name
+    }
+
     fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
         let Some(text) = secret.text() else {
             return super::seek_parts(secret, is_secret, sought);

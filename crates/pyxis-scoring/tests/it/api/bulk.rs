@@ -57,8 +57,8 @@ async fn run(
             blocks += 1;
             blocks < *end
         };
-        let (books, clock) = (&scene.state.books, &*scene.clock);
-        done = import(books, clock, options, Cursor::new(rest), &mut rejects, done, go_on).await.unwrap();
+        let (db, clock) = (&scene.state.db, &*scene.clock);
+        done = import(db, clock, options, Cursor::new(rest), &mut rejects, done, go_on).await.unwrap();
     }
     // A run that finds nothing left reports that, too.
     told.dedup();

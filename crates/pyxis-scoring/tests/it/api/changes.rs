@@ -92,8 +92,8 @@ engines! {
         scene.on_day(1);
         // The same score, which now reaches the threshold.
         scene.set_terms(scorer, "10", &[("A", "12")]).await;
-        let (books, workspace) = (&scene.state.books, scene.workspace);
-        pyxis_scoring::engine::rescore(books, workspace, scorer, &*scene.clock, |_| ()).await.unwrap();
+        let (db, workspace) = (&scene.state.db, scene.workspace);
+        pyxis_scoring::engine::rescore(db, workspace, scorer, &*scene.clock, |_| ()).await.unwrap();
         // Nothing changes for anyone, although it is recomputed.
         scene.on_day(2);
         scene.set_terms(scorer, "11", &[("A", "12"), ("B", "1")]).await;

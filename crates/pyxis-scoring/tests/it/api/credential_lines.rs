@@ -31,9 +31,9 @@ async fn a_file_may_begin_with_a_mark_have_the_ends_of_windows_and_empty_lines()
         (format!("{MARK}{}\n", "x".repeat(100_000)) + &line("@"), 1, 1),
     ] {
         let (options, mut rejects) = (Options { workspace: scene.workspace, threads: 2 }, Vec::new());
-        let (books, clock, begun) = (&scene.state.books, &*scene.clock, ImportProgress::default());
+        let (db, clock, begun) = (&scene.state.db, &*scene.clock, ImportProgress::default());
         let source = Cursor::new(text.clone());
-        let done = import(books, clock, options, source, &mut rejects, begun, |_| true).await.unwrap();
+        let done = import(db, clock, options, source, &mut rejects, begun, |_| true).await.unwrap();
         assert_eq!((done.accepted, done.rejected), (accepted, rejected), "{text:?}");
         assert_eq!((done.bytes, done.last.is_some()), (text.len() as u64, accepted > 0), "{text:?}");
         let rejects = String::from_utf8(rejects).unwrap();

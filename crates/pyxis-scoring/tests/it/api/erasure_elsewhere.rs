@@ -108,7 +108,7 @@ engines! {
         }
         scene.set_terms(scorer, "2", &[("A", "1.5")]).await;
         let state = &scene.state;
-        let rescoring = engine::rescore(&state.books, scene.workspace, scorer, &*state.clock, |_| ());
+        let rescoring = engine::rescore(&state.db, scene.workspace, scorer, &*state.clock, |_| ());
         let erasing = async {
             let mut receipts = Vec::new();
             for number in [20, 10, 1] {

@@ -112,7 +112,7 @@ engines! {
         assert_eq!(mac.len(), 64);
         // Nothing is left, and the receipt can be shown again.
         assert_eq!(erase(scene, wallet(1)).await, None);
-        let shown = erasures::receipts(&scene.state.books, scene.workspace, wallet(1)).await.unwrap();
+        let shown = erasures::receipts(&scene.state.db, scene.workspace, wallet(1)).await.unwrap();
         assert_eq!(shown, [receipt]);
         assert_eq!(scene.record(scorer, wallet(2)).await, kept, "others stay as they were");
         let held = scene.state.models.current().await.unwrap();
@@ -151,6 +151,6 @@ engines! {
         scene.get_as(&key, &score_path(scorer, wallet(1))).await;
         assert!(erase(scene, wallet(1)).await.is_some());
         assert_eq!(scene.count("stamps").await, 0);
-        assert_eq!(erasures::receipts(&scene.state.books, workspace, wallet(1)).await.unwrap(), []);
+        assert_eq!(erasures::receipts(&scene.state.db, workspace, wallet(1)).await.unwrap(), []);
     }
 }

@@ -82,8 +82,8 @@ engines! {
         scene.verify(wallet(1), "B", "b:1", 90).await;
         scene.on_day(4);
         scene.set_terms(scorer, "20", &[("A", "5")]).await;
-        let books = &scene.state.books;
-        pyxis_scoring::engine::rescore(books, scene.workspace, scorer, &*scene.clock, |_| ()).await.unwrap();
+        let db = &scene.state.db;
+        pyxis_scoring::engine::rescore(db, scene.workspace, scorer, &*scene.clock, |_| ()).await.unwrap();
         assert_eq!(before(scene, scorer, 1, "2026-02-01").await, holding(&answered));
         assert_eq!(scene.count("score_history").await, 1);
     }

@@ -30,12 +30,12 @@ engines! {
         ];
         let checked = checked.each_ref();
         service::issuers::remove(&scene.state.audited, &Actor::cli(scene.workspace), &other.did()).await.unwrap();
-        let outcomes = ingest(&scene.state.books, scene.workspace, wallet(1), &checked, START).await.unwrap();
+        let outcomes = ingest(&scene.state.db, scene.workspace, wallet(1), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None, Some(IngestOutcome::Accepted), None]);
         assert_eq!(scene.sql("SELECT provider FROM stamps").await, ["A"]);
         assert_eq!(scene.bring(wallet(1), &[other.issue(&claim)]).await, ["unknown_issuer"]);
         service::issuers::remove(&scene.state.audited, &Actor::cli(scene.workspace), &scene.issuer.did()).await.unwrap();
-        let outcomes = ingest(&scene.state.books, scene.workspace, wallet(2), &checked, START).await.unwrap();
+        let outcomes = ingest(&scene.state.db, scene.workspace, wallet(2), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None; 3]);
         assert_eq!(scene.count("holders").await, 1);
     }
@@ -88,7 +88,7 @@ engines! {
             digest, revoked_at: START, revoked_by: "issuer".to_owned(), reason: None,
         };
         // The digest that does not name the Stamp.
-        let done = revoke(&scene.state.books, scene.workspace, &row(digests[1])).await.unwrap();
+        let done = revoke(&scene.state.db, scene.workspace, &row(digests[1])).await.unwrap();
         assert!(done.new && done.removed);
         for text in [&both, &second, &text] {
             assert_eq!(scene.bring(wallet(1), std::slice::from_ref(text)).await, ["revoked"]);
@@ -118,7 +118,7 @@ engines! {
         let row = pyxis_store::revocations::RevocationRow {
             digest: verified(&second).digest, revoked_at: START, revoked_by: "issuer".to_owned(), reason: None,
         };
-        let done = revoke(&scene.state.books, scene.workspace, &row).await.unwrap();
+        let done = revoke(&scene.state.db, scene.workspace, &row).await.unwrap();
         assert!(done.new && done.removed);
         assert_eq!((scene.count("stamps").await, scene.count("claims").await), (0, 0));
         assert_eq!(scene.score(scorer, wallet(1)).await["score"], "0.00000");

@@ -28,7 +28,7 @@ async fn import(scene: &Scene, credentials: &[(u64, String)]) {
         .map(|(number, text)| parse_and_verify(text, wallet(*number), now, |_| true).unwrap())
         .collect();
     let batch = Batch::prepare(scene.workspace, verified, now);
-    ingest_many(&scene.state.books, batch, now).await.unwrap().1.await.unwrap();
+    ingest_many(&scene.state.db, batch, now).await.unwrap().1.await.unwrap();
 }
 
 /// True if the Stamp counts; otherwise its dedup end.

@@ -38,7 +38,7 @@ fn batch(scene: &Scene, credentials: Vec<(u64, String)>) -> Batch {
 
 /// Stores a block as an import does.
 async fn import(state: pyxis_scoring::State, batch: Batch) -> Vec<IngestOutcome> {
-    let (outcomes, committing) = ingest_many(&state.books, batch, state.now()).await.unwrap();
+    let (outcomes, committing) = ingest_many(&state.db, batch, state.now()).await.unwrap();
     committing.await.unwrap();
     outcomes
 }
@@ -49,9 +49,9 @@ async fn records(scene: &Scene, other: &Node, scorer: ScorerId) -> Vec<Value> {
     let asked: Vec<_> = (0..ADDRESSES)
         .map(|number| {
             let state = if number.is_multiple_of(2) { &scene.state } else { &other.state };
-            let books = state.books.clone();
+            let db = state.db.clone();
             let place = ScoreKey { workspace: scene.workspace, scorer, address: wallet(number) };
-            tokio::spawn(async move { score(&books, place, now, true).await })
+            tokio::spawn(async move { score(&db, place, now, true).await })
         })
         .collect();
     let mut records = Vec::with_capacity(asked.len());
@@ -152,9 +152,9 @@ engines! {
         scene.on_day(2);
         let mut reading = tokio::task::JoinSet::new();
         for millis in 0..64 {
-            let (books, now) = (scene.state.books.clone(), UnixMillis(day(2).0 + millis));
+            let (db, now) = (scene.state.db.clone(), UnixMillis(day(2).0 + millis));
             let place = ScoreKey { workspace: scene.workspace, scorer, address: wallet(1) };
-            reading.spawn(async move { score(&books, place, now, true).await.unwrap().unwrap() });
+            reading.spawn(async move { score(&db, place, now, true).await.unwrap().unwrap() });
         }
         let answered: BTreeSet<String> = reading.join_all().await.into_iter().collect();
         assert_eq!(answered.len(), 1);
@@ -164,7 +164,7 @@ engines! {
         scene.delete(wallet(1), "A").await;
         scene.verify(wallet(1), "B", "n:3", 10).await;
         let place = ScoreKey { workspace: scene.workspace, scorer, address: wallet(1) };
-        score(&scene.state.books, place, UnixMillis(day(3).0 + 1), true).await.unwrap();
+        score(&scene.state.db, place, UnixMillis(day(3).0 + 1), true).await.unwrap();
         assert_eq!(scene.count("score_history").await, 3);
     }
 
@@ -252,7 +252,7 @@ engines! {
                         let (state, workspace) = (scene.state.clone(), scene.workspace);
                         let row = revocation(wallet(of), &text, state.now());
                         working.spawn(async move {
-                            pyxis_scoring::engine::revoke(&state.books, workspace, &row).await.unwrap();
+                            pyxis_scoring::engine::revoke(&state.db, workspace, &row).await.unwrap();
                             StatusCode::OK
                         });
                     }
@@ -301,7 +301,7 @@ async fn settled_matches(scene: &Scene, scorer: ScorerId, round: usize, accounts
     for number in 0..6 {
         let answered = scene.score(scorer, wallet(number)).await;
         let place = ScoreKey { workspace: scene.workspace, scorer, address: wallet(number) };
-        let (_, fresh) = preview(&scene.state.books, place, scene.state.now()).await.unwrap();
+        let (_, fresh) = preview(&scene.state.db, place, scene.state.now()).await.unwrap();
         assert_eq!(answered["stamps"], stamps(&fresh), "round {round}, wallet {number}");
         assert_eq!(answered["score"], fresh.score.to_string(), "round {round}, wallet {number}");
         assert!(fresh.claims.is_empty(), "round {round}, wallet {number}: {:?}", fresh.claims);

@@ -21,7 +21,7 @@ async fn import(scene: &Scene, credentials: &[(u64, String)]) -> Vec<IngestOutco
         .map(|(number, text)| parse_and_verify(text, wallet(*number), now, |_| true).unwrap())
         .collect();
     let batch = Batch::prepare(scene.workspace, verified, now);
-    let (outcomes, committing) = ingest_many(&scene.state.books, batch, now).await.unwrap();
+    let (outcomes, committing) = ingest_many(&scene.state.db, batch, now).await.unwrap();
     committing.await.unwrap();
     outcomes
 }
@@ -89,7 +89,7 @@ engines! {
         let mut expected = vec![IngestOutcome::Replaced; block.len()];
         // One is revoked, one has an earlier date, one occurs twice.
         let row = revocation(wallet(20), &block[20].1, scene.state.now());
-        pyxis_scoring::engine::revoke(&scene.state.books, scene.workspace, &row).await.unwrap();
+        pyxis_scoring::engine::revoke(&scene.state.db, scene.workspace, &row).await.unwrap();
         expected[20] = IngestOutcome::Revoked;
         block[30] = issued(30, 0, 30);
         expected[30] = IngestOutcome::Superseded;

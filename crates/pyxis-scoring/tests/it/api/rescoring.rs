@@ -30,7 +30,7 @@ async fn begun(scene: &Scene) -> usize {
 
 async fn done(state: &State, scene: &Scene, scorer: ScorerId) {
     let done = Rescore { stored: HOLDERS, outdated: 0, unscored: 0, running: false };
-    while progress(&state.books, scene.workspace, scorer, state.now()).await.unwrap() != done {
+    while progress(&state.db, scene.workspace, scorer, state.now()).await.unwrap() != done {
         tokio::task::yield_now().await;
     }
 }
@@ -60,12 +60,12 @@ engines! {
         assert!(leases::acquire(&scene.state.store, &name, dead, START, day(1)).await.unwrap());
         let under_way = Rescore { stored: HOLDERS, outdated: HOLDERS, unscored: 0, running: true };
         for state in [&scene.state, &other.state] {
-            assert_eq!(progress(&state.books, scene.workspace, scorer, state.now()).await.unwrap(), under_way);
+            assert_eq!(progress(&state.db, scene.workspace, scorer, state.now()).await.unwrap(), under_way);
             assert_eq!(start_rescore(state, &actor, scorer).await.unwrap(), under_way);
         }
         assert_eq!(begun(scene).await, 0);
         scene.on_day(1);
-        let stopped = progress(&other.state.books, scene.workspace, scorer, other.state.now()).await.unwrap();
+        let stopped = progress(&other.state.db, scene.workspace, scorer, other.state.now()).await.unwrap();
         assert_eq!(stopped, Rescore { running: false, ..under_way });
         assert_eq!(start_rescore(&other.state, &actor, scorer).await.unwrap(), under_way);
         done(&scene.state, scene, scorer).await;
@@ -77,7 +77,7 @@ engines! {
         let scorer = outdated(scene).await;
         for expected in [HOLDERS.unsigned_abs(), 0] {
             assert_eq!(Box::pin(rescore(&scene.state, &actor, scorer, |_| ())).await.unwrap(), expected);
-            assert!(!progress(&scene.state.books, scene.workspace, scorer, scene.state.now()).await.unwrap().running);
+            assert!(!progress(&scene.state.db, scene.workspace, scorer, scene.state.now()).await.unwrap().running);
         }
         assert_eq!(scene.count("leases").await, 0);
     }

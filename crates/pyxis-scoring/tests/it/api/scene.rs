@@ -254,7 +254,7 @@ impl Scene {
     /// Revokes a credential as its issuer does.
     pub(crate) async fn revoke(&self, of: EvmAddress, credential: &str) -> Revocation {
         let row = revocation(of, credential, self.state.now());
-        revoke(&self.state.books, self.workspace, &row).await.unwrap()
+        revoke(&self.state.db, self.workspace, &row).await.unwrap()
     }
 
     /// The process that [`Scene::get`] queries.

@@ -75,7 +75,7 @@ engines! {
         scene.score(scorer, wallet(1)).await;
         schedule(scene, scorer, 5, None, Some("1.5")).await.unwrap();
         let progress = async || {
-            scorers::progress(&scene.state.books, scene.workspace, scorer, scene.state.now()).await.unwrap()
+            scorers::progress(&scene.state.db, scene.workspace, scorer, scene.state.now()).await.unwrap()
         };
         assert_eq!(progress().await, Rescore { stored: 1, outdated: 0, unscored: 0, running: false });
         scene.on_day(6);

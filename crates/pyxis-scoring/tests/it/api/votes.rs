@@ -32,7 +32,7 @@ engines! {
         assert_eq!(found.known[&wallet(2)], NOTHING);
         assert_eq!(at(UnixMillis(START.0 - 1)).await.known[&wallet(1)], NOTHING, "it had no Stamp yet");
         // Computing all scores puts them on record from then on.
-        let done = engine::rescore(&open.books, scene.workspace, scorer, &*open.clock, |_| ()).await.unwrap();
+        let done = engine::rescore(&open.db, scene.workspace, scorer, &*open.clock, |_| ()).await.unwrap();
         assert_eq!((done, at(day(1)).await.known[&wallet(1)]), (1, of("1.5", false)));
         assert_eq!(at(day(0)).await.unknown.len(), 1);
         scene.on_day(2);
@@ -65,17 +65,17 @@ engines! {
             parse_and_verify(&text, wallet(number), open.now(), |_| true).unwrap()
         };
         let batch = Batch::prepare(scene.workspace, vec![verified(1), verified(2)], open.now());
-        let (_, committing) = engine::ingest_many(&open.books, batch, open.now()).await.unwrap();
+        let (_, committing) = engine::ingest_many(&open.db, batch, open.now()).await.unwrap();
         committing.await.unwrap();
         let third = verified(3);
-        engine::ingest(&open.books, scene.workspace, wallet(3), &[&third], open.now()).await.unwrap();
+        engine::ingest(&open.db, scene.workspace, wallet(3), &[&third], open.now()).await.unwrap();
         assert_eq!(scene.count("score_history").await, 3);
         scene.on_day(1);
         let voters = [wallet(3), wallet(1), wallet(2)];
         let found = votes::scores(&open, scorer, &voters, Some(START)).await.unwrap().unwrap();
         assert!(found.unknown.is_empty() && voters.iter().all(|voter| found.known[voter] == of("2", true)));
         // Nothing is left to compute.
-        let done = engine::rescore(&open.books, scene.workspace, scorer, &*open.clock, |_| ()).await.unwrap();
+        let done = engine::rescore(&open.db, scene.workspace, scorer, &*open.clock, |_| ()).await.unwrap();
         assert_eq!(done, 0);
     }
 }

@@ -116,13 +116,13 @@ async fn issue(state: &State, actor: &Actor, scorer: ScorerId) -> Result<()> {
             verified.push(credential::parse_and_verify(&text, address, now, |did| did == signer.did())?);
         }
         let verified: Vec<&VerifiedCredential> = verified.iter().collect();
-        let outcomes = engine::ingest(&state.books, actor.workspace, address, &verified, now).await?;
+        let outcomes = engine::ingest(&state.db, actor.workspace, address, &verified, now).await?;
         ensure!(
             !outcomes.contains(&None),
             "the issuer of the samples was removed in the meantime; run quickstart again"
         );
         let place = ScoreKey { workspace: actor.workspace, scorer, address };
-        engine::score(&state.books, place, now, false).await?;
+        engine::score(&state.db, place, now, false).await?;
     }
     Ok(())
 }

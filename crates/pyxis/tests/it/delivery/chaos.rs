@@ -71,7 +71,7 @@ struct Progress {
     decided: usize,
 }
 
-struct World {
+struct ChaosTest {
     proxy: Proxy,
     lives: Lives,
     peers: Vec<Box<dyn Peer>>,
@@ -84,7 +84,7 @@ struct World {
     beats: watch::Sender<u64>,
 }
 
-impl World {
+impl ChaosTest {
     async fn start(database: TestDatabase) -> Self {
         let dice = Arc::new(Mutex::new(Dice::new()));
         let peers = peers::start(&dice).await;
@@ -345,20 +345,20 @@ fn check_no_secret(text: &str) {
 
 async fn chaos(database: TestDatabase) {
     let logs = Logs::start();
-    let world = World::start(database).await;
+    let test = ChaosTest::start(database).await;
     let requests = async {
-        let deciding = join_all((0..request_count()).map(|round| world.request(round)));
-        let (asked, ()) = tokio::join!(deciding, world.storms());
+        let deciding = join_all((0..request_count()).map(|round| test.request(round)));
+        let (asked, ()) = tokio::join!(deciding, test.storms());
         asked
     };
     let asked = tokio::select! {
         asked = requests => asked,
-        () = world.pass_time() => unreachable!("time has no end"),
+        () = test.pass_time() => unreachable!("time has no end"),
     };
-    world.calm().await;
-    world.check_requests(&asked).await;
-    world.receivers.check(&world.proxy, request_count()).await;
-    world.check_secrets(&logs).await;
+    test.calm().await;
+    test.check_requests(&asked).await;
+    test.receivers.check(&test.proxy, request_count()).await;
+    test.check_secrets(&logs).await;
 }
 
 engines! {

@@ -246,7 +246,7 @@ async fn a_credential_is_stored_together_with_the_policy_to_start_with() {
         secret,
     ];
     let refused = site.app.cli(&unknown).await;
-    assert!(refused.stderr.contains("has no starter policy"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("unknown preset slac"), "{}", refused.stderr);
 }
 
 engines! {
