@@ -13,15 +13,20 @@ use crate::stamp::StampName;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Platform {
     /// Permanent name without spaces.
+    #[schema(example = "Discord")]
     pub id: String,
     /// Path or URL of an image.
+    #[schema(example = "/assets/stamps/Discord.svg")]
     pub icon: String,
     /// Display name.
+    #[schema(example = "Discord")]
     pub name: String,
     /// Description of what is verified there.
+    #[schema(example = "An established Discord account")]
     pub description: String,
     /// Prompt for a person who starts.
     #[serde(rename = "connectMessage")]
+    #[schema(example = "Connect your Discord account.")]
     pub connect_message: String,
     /// Page where its Stamps are issued, an https URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,6 +41,7 @@ pub struct Platform {
 #[schema(as = PlatformGroup)]
 pub struct Group {
     /// Display name.
+    #[schema(example = "Account")]
     pub name: String,
     /// Stamps in display order.
     pub stamps: Vec<CatalogueStamp>,
@@ -45,11 +51,13 @@ pub struct Group {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CatalogueStamp {
     /// The name used in credentials.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "Discord")]
     pub name: StampName,
     /// Description of the holder, as the Stamp attests it.
+    #[schema(example = "Holds an established, active Discord account")]
     pub description: String,
     /// Keccak-256 of the name, `0x` and 64 lower-case hexadecimal digits.
+    #[schema(example = "0x47024beb35c119cb9ca37d810b63c51b538c48fc98c7b88a52d78b633e5600df")]
     pub hash: String,
 }
 

@@ -4,7 +4,7 @@ use pyxis_core::policy::{Method, Policy, Rule as PolicyRule};
 use pyxis_http::openapi::{text, text_enum};
 use pyxis_store::deliveries::DeliveryStatus;
 use pyxis_store::mcp_tools::ToolMode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder};
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -54,7 +54,7 @@ other_schemas! {
     /// Settings of the attachment of a secret. Its schema is a fragment of the description.
     AuthSettings = Ref::from_schema_name("Auth").into();
     AllowedHosts = ArrayBuilder::new()
-        .items(text())
+        .items(text().examples(["api.github.com"]))
         .description(Some(
             "Allowed hosts: `host` for any port, or `host:port`; exact, or with a leading `*.` for its subdomains. A \
              wildcard over a public suffix, under which anyone can register a name (`*.co.uk`, `*.github.io`), is refused.",
@@ -71,10 +71,15 @@ other_schemas! {
         .into();
     AgentScope = OneOfBuilder::new()
         .item(text_enum(["all"]))
-        .item(ArrayBuilder::new().items(text()))
+        .item(ArrayBuilder::new().items(text().examples(["github"])))
         .description(Some("`all`, or the names of the credentials that the agent may use."))
         .into();
-    HeaderPair = ArrayBuilder::new().items(text()).min_items(Some(2)).max_items(Some(2)).into();
+    HeaderPair = ArrayBuilder::new()
+        .items(text())
+        .min_items(Some(2))
+        .max_items(Some(2))
+        .examples([json!(["content-type", "application/json"])])
+        .into();
     PolicyInput = policy_input();
 }
 

@@ -25,6 +25,7 @@ use did::{DidKey, Issuer};
 use json::{JsonNode, Object};
 
 pub use claims::{CLOCK_SKEW, MAX_NULLIFIERS};
+pub(crate) use issuing::example_credential;
 pub use issuing::{Signer, Statement};
 pub use json::{MAX_BYTES, MAX_DEPTH, MAX_MEMBERS};
 pub use rejection::Rejection;

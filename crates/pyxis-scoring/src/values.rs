@@ -1,11 +1,15 @@
 //! Schemas of names and small values in bodies.
 
+mod examples;
+
 use pyxis_http::openapi::{in_path, text, text_enum};
 use pyxis_models::scope::Model;
 use serde_json::json;
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, SchemaType, Type};
-use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
+
+use crate::credential::example_credential;
 
 pyxis_http::value_schemas! {
     /// An EVM address in lower case, in upper case, or with its checksum (ERC-55). Responses use lower case.
@@ -39,10 +43,14 @@ pyxis_http::value_schemas! {
     pub(crate) PageVersion = text_enum(["1.0.0"]);
     /// A custom model: the model that it answers for, its name, hashes of file and features, and operators. Then
     /// calibration, weight, and measured quality if known.
-    pub(crate) CustomModel = ObjectBuilder::new();
+    pub(crate) CustomModel = ObjectBuilder::new().examples([examples::custom_model()]);
     /// Its size, median score, shared funder and sink, members that first bridged on the same day, transfers within, and
     /// up to 60 members.
-    pub(crate) SuspectedGroup = ObjectBuilder::new();
+    pub(crate) SuspectedGroup = ObjectBuilder::new().examples([examples::suspected_group()]);
+    /// Origin and quality of the models.
+    pub(crate) ModelsCard = ObjectBuilder::new().examples([examples::models_card()]);
+    /// A Verifiable Credential of version 1.
+    pub(crate) VerifiableCredential = ObjectBuilder::new().examples([example_credential(SAMPLE)]);
     pub(crate) AnyObject = ObjectBuilder::new();
     pub(crate) EntryErrorCode = text_enum([INVALID_ADDRESS]);
     pub(crate) SurfaceName = text_enum(["stamps", "models"]);
@@ -60,7 +68,9 @@ pyxis_http::value_schemas! {
     pub(crate) IngestStatus = text_enum(["accepted", "replaced", "unchanged", "rejected"]);
     pub(crate) IssueStatus = text_enum(["accepted", "replaced", "unchanged", "rejected", "unanswered"]);
     /// Settings of a condition, by name; every value is text. The reference lists those of each kind.
-    pub(crate) ConditionSettings = ObjectBuilder::new().additional_properties(Some(text()));
+    pub(crate) ConditionSettings = ObjectBuilder::new()
+        .additional_properties(Some(text()))
+        .examples([examples::condition_settings()]);
     pub(crate) ModelName = text_enum(Model::ALL.iter().map(|model| model.as_str())).default(Some(json!("aggregate")));
 }
 
@@ -79,11 +89,16 @@ pub(crate) enum CredentialList {}
 
 impl PartialSchema for CredentialList {
     fn schema() -> RefOr<Schema> {
-        ArrayBuilder::new().items(ObjectBuilder::new()).max_items(Some(200)).into()
+        let credential = Ref::from_schema_name(VerifiableCredential::name());
+        ArrayBuilder::new().items(credential).max_items(Some(200)).into()
     }
 }
 
-impl ToSchema for CredentialList {}
+impl ToSchema for CredentialList {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((VerifiableCredential::name().into_owned(), VerifiableCredential::schema()));
+    }
+}
 
 fn detail() -> Schema {
     let step = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));

@@ -37,14 +37,20 @@ pub struct MessageSignature {
     #[schema(value_type = KeyAlgorithm)]
     pub algorithm: Algorithm,
     /// 64 bytes as hex: `R ‖ S` for Ed25519, `r ‖ s` for ECDSA with `s` in the lower half.
+    #[schema(
+        example = "a1a526cbcdd9b0d1c11856a40e228318d2adfdd1105f66c574f85ecf0e4849c235fc016e8fc1c98dd030b2f584bd34329376adccda5c72f05b82b15183f8bd59"
+    )]
     pub signature: String,
     /// Hex: 32 bytes for Ed25519, otherwise 65 bytes (uncompressed SEC 1).
+    #[schema(
+        example = "0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8"
+    )]
     pub public_key: String,
     /// Ethereum address with checksum (EIP-55); secp256k1 only.
-    #[schema(required)]
+    #[schema(required, example = "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf")]
     pub address: Option<String>,
     /// 0 or 1, the parity of `R`, with which the public key can be recovered; secp256k1 only.
-    #[schema(required, maximum = 1)]
+    #[schema(required, maximum = 1, example = 1)]
     pub recovery_id: Option<u8>,
 }
 

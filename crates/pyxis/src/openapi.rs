@@ -65,7 +65,10 @@ struct Documents(Arc<dyn Fn() -> Arc<Answers> + Send + Sync>);
     path = "/openapi.json",
     tag = "Program",
     operation_id = "openapi",
-    responses((status = 200, description = "OpenAPI 3.1.", body = Object)),
+    responses((
+        status = 200, description = "OpenAPI 3.1.", body = Object,
+        example = json!({"openapi": "3.1.0", "info": {"title": "Pyxis", "version": "1.0.0"}, "paths": {}})
+    )),
 )]
 async fn get_document(Extract(documents): Extract<Documents>) -> Response {
     // A page of another origin may read the description, too.

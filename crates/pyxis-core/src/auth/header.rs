@@ -87,6 +87,7 @@ impl Headers {
 #[serde(deny_unknown_fields)]
 pub struct HeaderFormat {
     /// Header name.
+    #[schema(example = "X-Api-Key")]
     pub name: String,
     /// Text with `{secret}` or `{secret.field}` in it; default `{secret}`.
     #[serde(default = "default_format")]

@@ -121,10 +121,10 @@ impl CredentialKind {
             Some(HeaderUse { is_flat: false, .. }) => {
                 vec![self.schema(self.name, self.description, &[("headers", list)])]
             }
-            Some(HeaderUse { is_flat: true, .. }) => {
+            Some(HeaderUse { is_flat: true, name, .. }) => {
                 let format = "Text with `{secret}` or `{secret.field}` in it.";
                 let format = json!({"type": "string", "default": "{secret}", "description": format});
-                let one = [("name", json!({"type": "string"})), ("format", format)];
+                let one = [("name", json!({"type": "string", "example": name})), ("format", format)];
                 let several = format!("{}s", self.name);
                 vec![
                     self.schema(self.name, "One header.", &one),
@@ -343,6 +343,9 @@ impl KindField {
         }
         if !self.hint.is_empty() {
             schema["description"] = self.hint.into();
+        }
+        if !self.example.is_empty() {
+            schema["example"] = self.example.into();
         }
         schema
     }

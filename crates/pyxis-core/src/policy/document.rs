@@ -37,7 +37,10 @@ pub struct Policy {
     #[schema(value_type = Vec<UrlPattern>, max_items = 2000)]
     pub deny_urls: Vec<String>,
     /// Rules about request bodies, one per entry. They apply after the rules above and only make a decision stricter.
-    #[schema(max_items = 200)]
+    #[schema(
+        max_items = 200,
+        example = json!(["api.github.com/graphql graphql mutation deleteRepository deny"])
+    )]
     pub content_rules: Vec<String>,
     /// Email addresses; empty means any eligible approver. Being listed adds no eligibility.
     #[schema(value_type = Vec<ApproverEmail>, max_items = 2000)]
@@ -56,14 +59,14 @@ pub struct Policy {
     #[schema(ignore)]
     pub rooms: Rooms,
     /// Number of approvers needed.
-    #[schema(minimum = 1, maximum = 20)]
+    #[schema(minimum = 1, maximum = 20, example = 1)]
     pub min_approvals: u32,
     /// True if approvals need a passkey.
     pub passkey_required: bool,
     /// True if requests that need approval must have a reason, in `X-PX-Reason`.
     pub require_reason: bool,
     /// The approval window in seconds; null: the workspace's.
-    #[schema(required, minimum = 10, maximum = 604_800)]
+    #[schema(required, minimum = 10, maximum = 604_800, example = 3600)]
     pub approval_timeout_secs: Option<u32>,
 }
 
@@ -112,12 +115,12 @@ impl Policy {
 }
 
 #[derive(ToSchema)]
-#[schema(min_length = 1)]
+#[schema(min_length = 1, example = "api.github.com/repos/*/*/hooks")]
 #[expect(dead_code, reason = "the schema of a pattern in a policy")]
 struct UrlPattern(String);
 
 #[derive(ToSchema)]
-#[schema(max_length = 254)]
+#[schema(max_length = 254, example = "ada@example.org")]
 #[expect(dead_code, reason = "the schema of an email address in a policy")]
 struct ApproverEmail(String);
 
@@ -127,7 +130,7 @@ struct ApproverEmail(String);
 #[expect(dead_code, reason = "the schema of a step in a policy")]
 struct EscalationStepInput {
     /// Minutes after the request.
-    #[schema(minimum = 1, maximum = 1440)]
+    #[schema(minimum = 1, maximum = 1440, example = 15)]
     after_minutes: u32,
     /// `eligible` for everyone who may decide, or a list of email addresses.
     #[schema(value_type = Option<Value>, nullable = false)]

@@ -129,6 +129,23 @@ fn text(value: &Value) -> String {
 
 /// An entry as [`to_json`] writes it.
 #[derive(ToSchema)]
+#[schema(example = json!({
+    "seq": 812,
+    "at": "2026-01-31T09:05:00.250Z",
+    "workspace_id": "019c1234-5678-7abc-8def-0123456789ab",
+    "kind": "request.received",
+    "actor": "agent:0190a2b4-7c00-7000-8000-000000000001",
+    "actor_name": "default-agent",
+    "credential": "github",
+    "decision": "auto",
+    "method": "GET",
+    "host": "api.github.com",
+    "txn_id": null,
+    "grant_id": null,
+    "upstream_status": 200,
+    "detail": {"target": "https://api.github.com:443/user", "rule": "gated_default"},
+    "outcome": {"head_micros": 81_200, "total_micros": 84_900, "bytes": 1320, "redactions": 0}
+}))]
 #[expect(dead_code, reason = "an entry is written as JSON; this is its description")]
 pub(crate) struct AuditRecord {
     /// Position in the chain.

@@ -28,9 +28,10 @@ pub struct Explanation {
     #[schema(value_type = crate::values::Rule)]
     pub rule: &'static str,
     /// The matching pattern.
-    #[schema(required)]
+    #[schema(required, example = "api.github.com/repos/*/*/hooks")]
     pub pattern: Option<String>,
     /// One sentence.
+    #[schema(example = "the URL matches require_approval_urls, which overrides every rule except deny")]
     pub detail: String,
     /// Only where the body matters and is not known here. Content rules would read it, or it goes to an RPC
     /// endpoint and no rule reads it.

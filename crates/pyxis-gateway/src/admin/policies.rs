@@ -38,7 +38,7 @@ pub const MAX_REPLAY: u32 = 1000;
 #[schema(as = Replay)]
 pub struct PolicyReplay {
     /// Number of requests compared.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, example = 200)]
     pub checked: usize,
     /// Requests with a different decision, or with other content rules for the body, newest first.
     pub changed: Vec<Changed>,
@@ -49,13 +49,16 @@ pub struct PolicyReplay {
 #[schema(as = ReplayedRequest)]
 pub struct Changed {
     /// Number of the audit record.
+    #[schema(example = 812)]
     pub seq: i64,
     /// Time of the request.
     #[schema(value_type = Time)]
     pub at: String,
     /// HTTP method.
+    #[schema(example = "POST")]
     pub method: String,
     /// URL without its query.
+    #[schema(example = "https://api.github.com/repos/example/site/hooks")]
     pub target: String,
     /// Decision under the current policy.
     pub now: Explanation,

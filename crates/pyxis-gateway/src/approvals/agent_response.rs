@@ -61,11 +61,12 @@ pub struct Paused {
     #[schema(value_type = Time)]
     expires_at: String,
     /// Seconds until `expires_at`.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, example = 3600)]
     expires_in: u64,
     /// Channel that announced the approval.
     notification_channel: Channel,
     /// One sentence that the agent can show to its user.
+    #[schema(example = "A person must approve this POST request to api.github.com.")]
     agent_hint: String,
 }
 

@@ -21,6 +21,7 @@ use crate::values;
 #[schema(as = Announcement)]
 pub struct AnonymousAnnouncement {
     /// Name of a chat platform, or `push` for browser notifications.
+    #[schema(example = "slack")]
     channel: String,
     /// `room` or `people`.
     #[schema(value_type = values::AnnouncementKind)]

@@ -31,7 +31,7 @@ struct TaskFields {
     page: String,
     actions: Vec<TaskActionResponse>,
     /// Proposed length from the approval, in minutes.
-    #[schema(minimum = 1, maximum = 1440)]
+    #[schema(minimum = 1, maximum = 1440, example = 60)]
     minutes: i64,
     #[schema(value_type = Time)]
     created_at: String,
@@ -41,7 +41,7 @@ struct TaskFields {
     #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,
     /// Reason of a denial or of an early end.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     reason: Option<String>,
     /// Time of an early end.
     #[schema(value_type = Option<Time>, required)]
@@ -65,14 +65,16 @@ pub(crate) struct TaskResponse {
     #[serde(flatten)]
     task: TaskFields,
     /// Name of the agent that proposed the task. No other agent can use it.
+    #[schema(example = "default-agent")]
     agent_name: String,
     /// Purpose in the agent's words, without stored secrets.
+    #[schema(example = "Close the stale issues of example/site")]
     purpose: String,
     /// Email address of the person who decided.
-    #[schema(required)]
+    #[schema(required, example = "ada@example.org")]
     decided_by: Option<String>,
     /// Email address of the person who stopped the task.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     stopped_by: Option<String>,
 }
 
@@ -81,25 +83,27 @@ pub(crate) struct TaskResponse {
 #[schema(as = TaskAction)]
 struct TaskActionResponse {
     /// Position in the proposal, from 1.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, example = 1)]
     position: i64,
     /// Name of the credential.
+    #[schema(example = "github")]
     credential: String,
     #[schema(value_type = ForwardMethod)]
     method: String,
     /// URL pattern.
+    #[schema(example = "https://api.github.com/repos/example/site/issues/*")]
     url: String,
     /// Conditions that the content of each request meets.
     #[schema(max_items = 8, example = json!(["json /state = \"closed\""]))]
     content: Vec<String>,
     /// Maximum number of requests as proposed.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, example = 20)]
     proposed_uses: i64,
     /// Maximum number of requests as approved; 0 if the person removed the action.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, example = 20)]
     max_uses: i64,
     /// Number of requests so far.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, example = 3)]
     uses: i64,
     #[schema(value_type = Option<Time>, required)]
     last_used_at: Option<String>,

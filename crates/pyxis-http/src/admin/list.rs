@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use utoipa::openapi::schema::{ArrayBuilder, SchemaType, Type};
 use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -144,6 +145,7 @@ impl<T: Paged> PartialSchema for PagedList<T> {
             other => other,
         };
         cursor.description = Some(said);
+        cursor.examples = vec![Value::Null];
         list::<T>().property(T::NEXT, cursor).required(T::NEXT).into()
     }
 }

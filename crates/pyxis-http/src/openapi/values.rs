@@ -26,11 +26,11 @@ macro_rules! value_schemas {
 }
 
 value_schemas! {
-    pub Id = text().format(Some(format("uuid")));
+    pub Id = text().format(Some(format("uuid"))).examples(["019c1234-5678-7abc-8def-0123456789ab"]);
     pub Time = text().format(Some(format("date-time"))).examples(["2026-01-31T09:05:00.250Z"]);
-    pub Uri = text().format(Some(format("uri")));
+    pub Uri = text().format(Some(format("uri"))).examples(["https://pyxis.example.org/"]);
     /// 1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit.
-    pub Name = text().pattern(Some("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"));
+    pub Name = text().pattern(Some("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")).examples(["github"]);
 }
 
 /// A text.

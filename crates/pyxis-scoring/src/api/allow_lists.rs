@@ -90,13 +90,17 @@ pub(super) struct AddressPage {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AllowList)]
 pub(super) struct AllowListResponse {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "EarlyMember")]
     name: StampName,
+    #[schema(example = "Joined in the first year")]
     description: String,
+    #[schema(example = 90)]
     valid_days: i64,
     /// Number of addresses on the list.
+    #[schema(example = 120)]
     addresses: i64,
     /// Number of those that have the Stamp.
+    #[schema(example = 45)]
     issued: i64,
     #[schema(value_type = Time)]
     created_at: String,
@@ -133,8 +137,10 @@ struct ListedAddress {
 #[schema(as = AllowListChange)]
 pub(super) struct AllowListChangeResponse {
     /// Addresses that were added or removed.
+    #[schema(example = 2)]
     changed: u64,
     /// Stamps that were withdrawn.
+    #[schema(example = 1)]
     withdrawn: u64,
 }
 

@@ -97,22 +97,27 @@ pub(super) struct Span {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKey)]
 pub(super) struct ApiKeyResponse {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "key_0123456789abcdef")]
     id: ApiKeyId,
+    #[schema(example = "website")]
     name: String,
     kind: Kind,
     /// The scorer of a publishable key; null for a server key.
-    #[schema(value_type = Option<i64>, required)]
+    #[schema(value_type = Option<i64>, required, example = json!(null))]
     scorer_id: Option<ScorerId>,
     /// Origins of a publishable key.
+    #[schema(example = json!(["https://app.example.org"]))]
     origins: Vec<String>,
     /// The first characters of the key.
+    #[schema(example = "px_api_0a1b2c")]
     key_hint: String,
+    #[schema(example = 2)]
     stamps_tier: i64,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     stamps_limit: Option<i64>,
+    #[schema(example = 1)]
     models_tier: i64,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     models_limit: Option<i64>,
     can_read: bool,
     can_write: bool,

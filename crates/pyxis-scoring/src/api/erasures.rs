@@ -26,16 +26,21 @@ pub(super) struct ErasureResponse {
     id: String,
     /// Number of removed rows by kind, for example `stamps`, `scores`, `score_history`, `transfers`; also
     /// `claims_hashed`, the claims that stay under a hash.
+    #[schema(example = json!({"addresses": 1, "scores": 1, "stamps": 2}))]
     removed: BTreeMap<String, i64>,
     /// Number of rows that stay by kind: `proof_registry`, whose answers for earlier heights never change.
+    #[schema(example = json!({}))]
     kept: BTreeMap<String, i64>,
     #[schema(value_type = Time)]
     erased_at: String,
     /// Name of who erased it.
+    #[schema(example = "ada@example.org")]
     erased_by: String,
     /// Number of the audit record.
+    #[schema(example = 812)]
     audit_seq: i64,
     /// MAC of the audit record, in hex.
+    #[schema(example = "5c1f0d6f4a2b9e8877665544332211000102030405060708090a0b0c0d0e0f10")]
     audit_mac: String,
 }
 

@@ -47,14 +47,16 @@ enum HistoryDecision {
 pub(super) struct HistoryRequestResponse {
     #[schema(value_type = Id)]
     id: HistoryRequestId,
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "key_0123456789abcdef")]
     api_key_id: ApiKeyId,
+    #[schema(example = "We compare scores at the snapshot of a vote.")]
     use_case: String,
     state: HistoryDecision,
+    #[schema(example = "ada@example.org")]
     requested_by: String,
     #[schema(value_type = Time)]
     created_at: String,
-    #[schema(required)]
+    #[schema(required, example = "owner@example.com")]
     decided_by: Option<String>,
     #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,

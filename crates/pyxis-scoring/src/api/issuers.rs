@@ -28,7 +28,9 @@ pub(super) struct AddIssuerRequest {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Issuer)]
 pub(super) struct IssuerResponse {
+    #[schema(example = "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     did: String,
+    #[schema(example = "Our verifier")]
     name: String,
     #[schema(value_type = Time)]
     created_at: String,

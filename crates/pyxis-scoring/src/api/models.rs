@@ -15,7 +15,7 @@ use super::streamed;
 use crate::service::clusters::{self, ClusterFormat};
 use crate::service::{Error, models};
 use crate::state::State;
-use crate::values::{AnyObject, ClusterFormatName, CustomModel, SuspectedGroup};
+use crate::values::{ClusterFormatName, CustomModel, ModelsCard, SuspectedGroup};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -27,12 +27,12 @@ pub(super) struct GroupExportParams {
 #[derive(Serialize, ToSchema)]
 pub(super) struct ModelsResponse {
     /// Null for the built-in models.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     revision: Option<i64>,
     /// SHA-256 that names the models.
+    #[schema(example = "4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b")]
     fingerprint: String,
-    /// Origin and quality of the models.
-    #[schema(value_type = AnyObject)]
+    #[schema(value_type = ModelsCard)]
     card: Card,
     #[schema(value_type = Vec<CustomModel>)]
     customs: Vec<CustomCard>,
@@ -42,8 +42,11 @@ pub(super) struct ModelsResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ModelScoreCount)]
 struct Count {
+    #[schema(example = "aggregate")]
     model: String,
+    #[schema(example = 17)]
     bucket: i64,
+    #[schema(example = 240)]
     served: i64,
 }
 

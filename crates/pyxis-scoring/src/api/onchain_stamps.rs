@@ -51,15 +51,20 @@ pub(super) struct CreateOnchainStampRequest {
 #[derive(Serialize, ToSchema)]
 #[schema(as = OnchainStamp)]
 pub(super) struct OnchainStampResponse {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "CoinbaseAccount")]
     name: StampName,
+    #[schema(example = "Has a verified Coinbase account")]
     description: String,
+    #[schema(example = "eas")]
     kind: String,
+    #[schema(example = "base")]
     network: String,
     #[schema(value_type = ConditionSettings)]
     settings: BTreeMap<String, String>,
+    #[schema(example = 90)]
     valid_days: i64,
     /// Number of addresses that have the Stamp.
+    #[schema(example = 45)]
     issued: i64,
     #[schema(value_type = Time)]
     created_at: String,
@@ -75,6 +80,7 @@ pub(super) type OnchainStampListResponse = CompleteList<OnchainStampResponse>;
 #[schema(as = RemovedOnchainStamp)]
 pub(super) struct RemoveResponse {
     /// Issued Stamps that were withdrawn before the response.
+    #[schema(example = 45)]
     withdrawn: u64,
 }
 

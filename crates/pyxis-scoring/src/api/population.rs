@@ -7,11 +7,12 @@ use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{UnixMillis, parse_rfc3339_of_query};
 use pyxis_core::id::ScorerId;
-use pyxis_http::admin::{Listed, Manager, PageSize, Paged, PagedList, Result};
-use pyxis_http::openapi::Time;
+use pyxis_http::admin::{Cursor, Listed, Manager, PageSize, Paged, PagedList, Result};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
+use pyxis_http::openapi::{Time, text};
 use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::ObjectBuilder;
 use utoipa::{IntoParams, ToSchema};
 
 use super::streamed;
@@ -20,7 +21,7 @@ use crate::service::Error;
 use crate::service::population::{self, Population, ScoredAddress};
 use crate::state::State;
 use crate::tabular::TableFormat;
-use crate::values::{Address, AnyObject, TableFormatName};
+use crate::values::{Address, TableFormatName};
 
 /// Rows of a page.
 const SIZE: PageSize = PageSize { default: 100, most: 1000 };
@@ -60,25 +61,29 @@ pub(super) struct PopulationExportParams {
 pub(super) struct PopulationScore {
     #[schema(value_type = Address)]
     address: String,
+    #[schema(example = "22.59800")]
     score: String,
+    #[schema(example = "20.00000")]
     threshold: String,
     passing: bool,
+    #[schema(example = "2026-01-31T09:00:00.000000+00:00")]
     computed_at: String,
-    #[schema(required)]
+    #[schema(required, example = "2026-05-01T09:00:00.000000+00:00")]
     expires_at: Option<String>,
     /// True if the score is to be computed again.
     outdated: bool,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     error: Option<String>,
-    /// Stamps by name: `score`, `dedup` and `expires_at`.
-    #[schema(value_type = BTreeMap<String, AnyObject>)]
+    /// Stamps by name.
     stamps: BTreeMap<String, PopulationStamp>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct PopulationStamp {
+    #[schema(example = "0.51600")]
     score: String,
     dedup: bool,
+    #[schema(example = "2026-05-01T09:00:00.000000+00:00")]
     expires_at: String,
 }
 
@@ -88,12 +93,23 @@ impl Listed for PopulationScore {
 }
 
 impl Paged for PopulationScore {
-    type Cursor = String;
+    type Cursor = AddressCursor;
     const NEXT: &'static str = "next_after";
     const PARAMETER: &'static str = "after";
 
-    fn cursor(&self) -> String {
-        self.address.clone()
+    fn cursor(&self) -> AddressCursor {
+        AddressCursor(self.address.clone())
+    }
+}
+
+/// A position among scores: the last address of a page.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub(super) struct AddressCursor(String);
+
+impl Cursor for AddressCursor {
+    fn schema() -> ObjectBuilder {
+        text().pattern(Some("^0x[0-9A-Fa-f]{40}$"))
     }
 }
 
@@ -102,10 +118,13 @@ pub(super) type PopulationPage = PagedList<PopulationScore>;
 #[derive(Serialize, ToSchema)]
 pub(super) struct PopulationSummary {
     /// Scored addresses.
+    #[schema(example = 1200)]
     addresses: u64,
     /// Those that pass.
+    #[schema(example = 810)]
     passing: u64,
     /// Those whose score is to be computed again.
+    #[schema(example = 0)]
     outdated: u64,
     /// The most frequent first.
     stamps: Vec<PopulationStampShare>,
@@ -116,10 +135,14 @@ pub(super) struct PopulationSummary {
 
 #[derive(Serialize, ToSchema)]
 struct PopulationStampShare {
+    #[schema(example = "Discord")]
     name: String,
+    #[schema(example = 900)]
     addresses: u64,
+    #[schema(example = 700)]
     passing: u64,
     /// Addresses for which it does not count, because another address has it.
+    #[schema(example = 12)]
     deduplicated: u64,
 }
 
@@ -128,7 +151,9 @@ struct PopulationDay {
     /// Start of the day, UTC.
     #[schema(value_type = Time)]
     day: String,
+    #[schema(example = 1200)]
     addresses: u64,
+    #[schema(example = 810)]
     passing: u64,
 }
 

@@ -58,11 +58,13 @@ pub(super) struct JobResultParams {
 pub(super) struct ScoreJobResponse {
     #[schema(value_type = Id)]
     id: String,
-    #[schema(value_type = i64, minimum = 1)]
+    #[schema(value_type = i64, minimum = 1, example = 1)]
     scorer: ScorerId,
+    #[schema(example = "airdrop")]
     name: String,
     #[schema(value_type = ScoreJobStateName)]
     state: &'static str,
+    #[schema(example = "ada@example.org")]
     created_by: String,
     #[schema(value_type = Time)]
     created_at: String,
@@ -71,15 +73,19 @@ pub(super) struct ScoreJobResponse {
     #[schema(value_type = Option<Time>, required)]
     finished_at: Option<String>,
     /// Number of rows.
+    #[schema(example = 1200)]
     rows: i64,
     /// Rows with a score.
+    #[schema(example = 1190)]
     scored: i64,
     /// Rows without one.
+    #[schema(example = 10)]
     failed: i64,
     /// Failed rows that have an address and so can run again.
+    #[schema(example = 4)]
     retryable: i64,
     /// Reason that the job was given up; otherwise null.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     problem: Option<String>,
 }
 

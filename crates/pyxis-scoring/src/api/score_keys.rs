@@ -35,8 +35,10 @@ pub(super) struct ScoreKeyResponse {
     #[schema(value_type = ScoreKeySchemeName)]
     scheme: &'static str,
     /// Number within the scheme.
+    #[schema(example = 1)]
     number: i64,
     /// `kid` of tokens, or the signer's address.
+    #[schema(example = "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s")]
     id: String,
     #[schema(value_type = ScoreKeyStatus)]
     status: &'static str,

@@ -63,7 +63,12 @@ struct MerkleProof {
     security(("session" = [])),
     params(("id" = u64, Path, minimum = 1), MerkleParams),
     responses(
-        (status = 200, description = "The list, or the proof.", body = AnyObject),
+        (status = 200, description = "The list, or the proof.", body = AnyObject, example = json!({
+            "format": "standard-v1",
+            "leafEncoding": ["address"],
+            "tree": ["0x7c89c34480c69f89c81c18ed9cb269e050dd0e62d7456e89f2511945d56d9a4f"],
+            "values": [{"value": ["0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1"], "treeIndex": 0}]
+        })),
         (status = 404, response = NotFound),
         (status = 409, response = NobodyPasses),
         (status = 422, response = InvalidField),

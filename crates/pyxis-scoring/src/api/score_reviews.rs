@@ -62,11 +62,12 @@ enum DecisionName {
 pub(super) struct ScoreReviewResponse {
     #[schema(value_type = Id)]
     id: ScoreReviewId,
-    #[schema(value_type = u64, minimum = 1)]
+    #[schema(value_type = u64, minimum = 1, example = 1)]
     scorer_id: ScorerId,
     #[schema(value_type = Address)]
     address: EvmAddress,
     /// The holder's reason.
+    #[schema(example = "The account of my Stamp is mine.")]
     reason: String,
     /// Score at the time of the request.
     #[schema(value_type = Amount)]
@@ -76,12 +77,12 @@ pub(super) struct ScoreReviewResponse {
     state: ReviewStateName,
     #[schema(value_type = Time)]
     created_at: String,
-    #[schema(required)]
+    #[schema(required, example = "owner@example.com")]
     decided_by: Option<String>,
     #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,
     /// Reason of the decision.
-    #[schema(required)]
+    #[schema(required, example = "The account is yours. You got a Stamp of our own.")]
     answer: Option<String>,
 }
 

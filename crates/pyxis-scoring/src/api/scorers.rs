@@ -71,18 +71,19 @@ pub(super) struct Try {
 #[schema(as = Scorer)]
 pub(super) struct ScorerResponse {
     /// `scorer_id` of the Stamps API.
-    #[schema(value_type = u64, minimum = 1)]
+    #[schema(value_type = u64, minimum = 1, example = 1)]
     id: ScorerId,
+    #[schema(example = "default")]
     name: String,
     /// The score needed to pass, with five decimals.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "20.00000")]
     threshold: Decimal,
     /// Contribution of each Stamp, by name. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
     weights: Option<Weights>,
     /// Increases with every change of weights or threshold.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, example = 3)]
     revision: i64,
     /// Changes that are not in force yet, in their order. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,8 +126,10 @@ pub(super) type ScorerListResponse = CompleteList<ScorerResponse>;
 #[schema(as = Rescore)]
 pub(super) struct RescoreProgressResponse {
     /// Number of stored scores.
+    #[schema(example = 1200)]
     stored: i64,
     /// Number of outdated scores among them.
+    #[schema(example = 300)]
     outdated: i64,
     /// True if a server is recomputing them now.
     running: bool,

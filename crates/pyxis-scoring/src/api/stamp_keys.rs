@@ -24,8 +24,10 @@ pub(super) struct RotateStampKeyRequest {
 #[derive(Serialize, ToSchema)]
 #[schema(as = StampKey)]
 pub(super) struct StampKeyResponse {
+    #[schema(example = 1)]
     number: i64,
     /// DID of the issuer that the key makes.
+    #[schema(example = "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     did: String,
     /// True for the newest key.
     signs: bool,

@@ -14,7 +14,7 @@ use crate::address;
 use crate::service::Error;
 use crate::service::stamp_signing::{self, Holder, SigningRequest, VALID_DAYS};
 use crate::state::State;
-use crate::values::{Address, AnyObject};
+use crate::values::{Address, VerifiableCredential};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -51,9 +51,10 @@ pub(super) struct HolderInput {
 #[schema(as = SignedStamps)]
 pub(super) struct SignedStampsResponse {
     /// DID of the issuer.
+    #[schema(example = "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     issuer: String,
     /// One for each holder, in order.
-    #[schema(value_type = Vec<AnyObject>)]
+    #[schema(value_type = Vec<VerifiableCredential>)]
     credentials: Vec<Box<RawValue>>,
 }
 

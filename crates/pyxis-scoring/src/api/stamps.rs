@@ -51,7 +51,7 @@ pub(super) struct RevokeRequest {
 pub(super) struct StampsResponse {
     #[schema(value_type = Address)]
     address: EvmAddress,
-    #[schema(value_type = u64)]
+    #[schema(value_type = u64, example = 1)]
     scorer_id: ScorerId,
     #[schema(value_type = Amount)]
     score: Decimal,
@@ -60,14 +60,16 @@ pub(super) struct StampsResponse {
     threshold: Decimal,
     stamps: Vec<Item>,
     /// Faults of Stamps that cannot be read and therefore do not count.
+    #[schema(example = json!([]))]
     damaged: Vec<String>,
 }
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = ExploredStamp)]
 struct Item {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "Discord")]
     provider: StampName,
+    #[schema(example = "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     issuer: String,
     #[schema(value_type = Time)]
     issued_at: String,
@@ -76,11 +78,12 @@ struct Item {
     #[schema(value_type = Time)]
     received_at: String,
     /// Hash of what the issuer signed; identifies the credential.
+    #[schema(example = "0x3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f")]
     digest: String,
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<String>, example = json!(["member:4711"]))]
     nullifiers: Vec<Nullifier>,
     /// Null if the scorer gives the Stamp no weight.
-    #[schema(value_type = Option<String>, required)]
+    #[schema(value_type = Option<String>, required, example = "0.51600")]
     weight: Option<Decimal>,
     #[schema(value_type = Amount)]
     contribution: Decimal,
@@ -99,6 +102,7 @@ struct Item {
 #[derive(Serialize, ToSchema)]
 #[schema(as = RevokeStampResponse)]
 pub(super) struct RevokeResponse {
+    #[schema(example = "0x3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f")]
     digest: String,
     /// True if it was not revoked before.
     revoked: bool,

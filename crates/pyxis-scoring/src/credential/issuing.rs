@@ -66,42 +66,59 @@ impl Signer {
 
     /// Signs a credential.
     pub fn sign(&self, statement: &Statement) -> Result<String, Rejection> {
-        let mut document = self.document(statement);
+        let nullifiers: Vec<&str> = statement.nullifiers.iter().map(Nullifier::as_str).collect();
+        let subject = subject(&statement.address.to_string(), &nullifiers, statement.provider.as_str());
+        let mut document = document(&self.did, &subject, (statement.issued_at, statement.expires_at));
         let hash = ethereum::hash_to_sign(&document.to_string())?;
         let (signature, recovery) = self.key.sign_prehash_recoverable(&hash);
         let value = format!("0x{}{:02x}", hex::encode(&signature.to_bytes()), 27 + recovery.to_byte());
         document["proof"]["proofValue"] = value.into();
         Ok(document.to_string())
     }
+}
 
-    fn document(&self, statement: &Statement) -> Value {
-        let issued_at = statement.issued_at.to_rfc3339();
-        json!({
-            "@context": [CREDENTIALS_CONTEXT],
-            "type": ["VerifiableCredential"],
-            "credentialSubject": {
-                "@context": {"nullifiers": {"@container": "@list", "@type": TEXT}, "provider": TEXT},
-                "id": format!("did:pkh:eip155:1:{}", statement.address),
-                "nullifiers": statement.nullifiers,
-                "provider": statement.provider,
+/// The subject: the holder and what is said of it.
+fn subject(address: &str, nullifiers: &[&str], provider: &str) -> Value {
+    json!({
+        "@context": {"nullifiers": {"@container": "@list", "@type": TEXT}, "provider": TEXT},
+        "id": format!("did:pkh:eip155:1:{address}"),
+        "nullifiers": nullifiers,
+        "provider": provider,
+    })
+}
+
+/// A credential without its signature.
+fn document(did: &str, subject: &Value, (issued_at, expires_at): (UnixMillis, UnixMillis)) -> Value {
+    let issued_at = issued_at.to_rfc3339();
+    json!({
+        "@context": [CREDENTIALS_CONTEXT],
+        "type": ["VerifiableCredential"],
+        "credentialSubject": subject,
+        "issuer": did,
+        "issuanceDate": issued_at,
+        "expirationDate": expires_at.to_rfc3339(),
+        "proof": {
+            "@context": SUITE_CONTEXT,
+            "type": "EthereumEip712Signature2021",
+            "proofPurpose": "assertionMethod",
+            "verificationMethod": format!("{did}#controller"),
+            "created": issued_at,
+            "eip712Domain": {
+                "domain": {"name": "VerifiableCredential"},
+                "primaryType": "Document",
+                "types": types(),
             },
-            "issuer": self.did,
-            "issuanceDate": issued_at,
-            "expirationDate": statement.expires_at.to_rfc3339(),
-            "proof": {
-                "@context": SUITE_CONTEXT,
-                "type": "EthereumEip712Signature2021",
-                "proofPurpose": "assertionMethod",
-                "verificationMethod": format!("{}#controller", self.did),
-                "created": issued_at,
-                "eip712Domain": {
-                    "domain": {"name": "VerifiableCredential"},
-                    "primaryType": "Document",
-                    "types": types(),
-                },
-            },
-        })
-    }
+        },
+    })
+}
+
+/// A credential for the description of the API. Nobody made its signature.
+pub(crate) fn example_credential(holder: &str) -> Value {
+    let times = (UnixMillis(1_769_850_300_250), UnixMillis(1_777_626_300_250));
+    let subject = subject(holder, &["member:4711"], "Member");
+    let mut document = document("did:ethr:0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e", &subject, times);
+    document["proof"]["proofValue"] = format!("0x{}1b", "3f".repeat(64)).into();
+    document
 }
 
 /// The types of the document above.

@@ -51,7 +51,7 @@ pub(super) struct IssuedStampsResponse {
 
 #[derive(Serialize, ToSchema)]
 struct IssuedStamp {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "EarlyMember")]
     provider: StampName,
     #[schema(value_type = IssueStatus)]
     status: &'static str,

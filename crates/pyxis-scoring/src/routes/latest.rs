@@ -37,7 +37,7 @@ pub(super) struct ScoreBody {
     #[schema(value_type = Amount)]
     threshold: String,
     /// Null, unless the score could be computed only in part.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     error: Option<String>,
     /// By name.
     stamps: BTreeMap<String, StampScore>,
@@ -67,6 +67,7 @@ pub(super) struct ScoreBody {
 #[expect(dead_code, reason = "as above")]
 struct StampScore {
     /// Contribution of the Stamp, with five decimals.
+    #[schema(example = "0.51600")]
     score: String,
     /// True if another address verified the same credential first. Then the Stamp contributes 0.
     dedup: bool,

@@ -239,7 +239,7 @@ async fn score(
 struct EarlierScore {
     #[schema(value_type = Address)]
     address: Value,
-    #[schema(value_type = Option<String>, required)]
+    #[schema(value_type = Option<String>, required, example = json!(null))]
     error: Value,
     /// Null, as for a numeric scorer: compare `score` with your own threshold. A `ThresholdScoreCheck` is a binary
     /// scorer's: a voting tool that finds one compares strictly with its threshold instead of the tool's own.
@@ -252,7 +252,7 @@ struct EarlierScore {
     #[schema(value_type = Amount)]
     score: Value,
     /// Contribution of each Stamp, by name.
-    #[schema(value_type = BTreeMap<String, f64>)]
+    #[schema(value_type = BTreeMap<String, f64>, example = json!({"Discord": 0.516}))]
     stamp_scores: Map<String, Value>,
     #[schema(value_type = Done)]
     status: &'static str,

@@ -57,6 +57,7 @@ struct ScoreEntries {
 #[schema(as = FailedScore)]
 struct FailedEntry {
     /// The entry as it was sent, shortened to 100 characters.
+    #[schema(example = "0x5a5a")]
     address: String,
     error: EntryError,
 }
@@ -65,10 +66,11 @@ struct FailedEntry {
 #[schema(as = FailedScoreReason)]
 struct EntryError {
     /// Position in `addresses`, from 0.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, example = 1)]
     index: usize,
     #[schema(value_type = EntryErrorCode)]
     code: &'static str,
+    #[schema(example = "not an address: write 0x followed by 40 hex characters")]
     detail: String,
 }
 

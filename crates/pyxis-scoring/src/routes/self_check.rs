@@ -69,6 +69,7 @@ struct CheckResponse {
 /// A review as its holder sees it.
 #[derive(Serialize, ToSchema)]
 struct OwnReview {
+    #[schema(example = "The account of my Stamp is mine.")]
     reason: String,
     #[schema(value_type = ScoreReviewStateName)]
     state: &'static str,
@@ -77,7 +78,7 @@ struct OwnReview {
     #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,
     /// Reason of the decision.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     answer: Option<String>,
 }
 
@@ -104,9 +105,10 @@ struct ReviewRequest {
 
 #[derive(Serialize, ToSchema)]
 struct CheckedStamp {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "Discord")]
     name: StampName,
     /// Empty if the catalogue lacks the Stamp.
+    #[schema(example = "Holds an established, active Discord account")]
     description: String,
     /// Contribution to the score.
     #[schema(value_type = Amount)]
@@ -127,16 +129,18 @@ struct CheckedStamp {
 
 #[derive(Serialize, ToSchema)]
 struct SuggestedStamp {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "Discord")]
     name: StampName,
+    #[schema(example = "Holds an established, active Discord account")]
     description: String,
     /// Points that it would add.
     #[schema(value_type = Amount)]
     points: Decimal,
     /// Name of the platform that it is about; null if the catalogue lacks the Stamp.
-    #[schema(required)]
+    #[schema(required, example = "Discord")]
     platform: Option<String>,
     /// Prompt for a person who starts there; may be empty.
+    #[schema(example = "Connect your Discord account.")]
     how: String,
     /// Page where the Stamp is issued, if the catalogue says it.
     #[serde(skip_serializing_if = "Option::is_none")]

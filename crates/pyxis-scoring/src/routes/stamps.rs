@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::page_token;
 use crate::service::catalogue;
 use crate::state::State;
-use crate::values::{AddressPath, AnyObject, PageVersion};
+use crate::values::{AddressPath, PageVersion, VerifiableCredential};
 
 /// Stamps per page: the maximum and the default.
 const PAGE: u32 = 1000;
@@ -32,10 +32,10 @@ const VERSION: &str = "1.0.0";
 #[derive(Serialize, ToSchema)]
 pub(super) struct StampPage<'a> {
     /// Token of the page with older Stamps; null at the end.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     next: Option<String>,
     /// Token of the page with newer Stamps; null at the start.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     prev: Option<String>,
     items: Vec<Item<'a>>,
 }
@@ -46,7 +46,7 @@ struct Item<'a> {
     #[schema(value_type = PageVersion)]
     version: &'static str,
     /// Byte for byte as received.
-    #[schema(value_type = AnyObject)]
+    #[schema(value_type = VerifiableCredential)]
     credential: Box<RawValue>,
     /// Only with `include_metadata`; null for a Stamp that the catalogue does not list.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -27,6 +27,7 @@ struct JsonWebKeySet {
 #[schema(as = PublishedScoreKeys)]
 struct PublishedKeys<'a> {
     /// `iss` of tokens.
+    #[schema(example = "https://pyxis.example.org")]
     issuer: &'a str,
     domain: ScoreDomain,
     /// Newest first within each scheme.
@@ -36,7 +37,9 @@ struct PublishedKeys<'a> {
 /// Domain of typed data. Chain and contract are added where a request names them.
 #[derive(Serialize, ToSchema)]
 struct ScoreDomain {
+    #[schema(example = "Pyxis Score")]
     name: &'static str,
+    #[schema(example = "1")]
     version: &'static str,
 }
 
@@ -47,7 +50,7 @@ struct PublishedKey {
     scheme: &'static str,
     /// `kid` of tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s")]
     kid: Option<String>,
     /// Signer of typed data.
     #[serde(skip_serializing_if = "Option::is_none")]

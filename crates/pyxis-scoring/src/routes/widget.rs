@@ -74,12 +74,15 @@ struct WidgetRefusal {
 #[derive(Serialize, ToSchema)]
 #[schema(as = WidgetView)]
 struct ViewResponse {
+    #[schema(example = 1)]
     scorer_id: i64,
     /// Name of the scorer.
+    #[schema(example = "default")]
     name: String,
     #[schema(value_type = Amount)]
     threshold: Decimal,
     /// Seconds that a session lasts.
+    #[schema(example = 1800)]
     session_seconds: u64,
     /// Stamps that count, those with the most weight first.
     stamps: Vec<WeightedStamp>,
@@ -90,14 +93,15 @@ struct ViewResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = WidgetStamp)]
 struct WeightedStamp {
-    #[schema(value_type = String)]
+    #[schema(value_type = String, example = "Discord")]
     name: StampName,
     /// Description of the holder, as the Stamp attests it; empty if the catalogue lacks the Stamp.
+    #[schema(example = "Holds an established, active Discord account")]
     description: String,
     #[schema(value_type = Amount)]
     weight: Decimal,
     /// Id of the platform; null if the catalogue lacks the Stamp.
-    #[schema(required)]
+    #[schema(required, example = "Discord")]
     platform: Option<String>,
     /// Items to name in `POST …/issue`, if this server issues the Stamp: `none`, `token_ids` or `attestation`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +112,9 @@ struct WeightedStamp {
 #[derive(Serialize, ToSchema)]
 #[schema(as = WidgetPlatform)]
 struct StampPlatform {
+    #[schema(example = "Discord")]
     name: String,
+    #[schema(example = "An established Discord account")]
     description: String,
     /// Page where its Stamps are issued, if the catalogue says it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,8 +136,10 @@ struct NonceRequest {
 #[derive(Serialize, ToSchema)]
 #[schema(as = WidgetNonce)]
 struct NonceResponse {
+    #[schema(example = "0123456789abcdef0123456789abcdef")]
     nonce: String,
     /// The message to sign (ERC-4361). Another one with this nonce is accepted too.
+    #[schema(example = example_message)]
     message: String,
     #[schema(value_type = Time)]
     expires_at: String,
@@ -142,17 +150,31 @@ struct NonceResponse {
 #[schema(as = WidgetSessionRequest)]
 struct SessionRequest {
     /// The message exactly as it was signed, at most 4096 bytes.
-    #[schema(max_length = 4096)]
+    #[schema(max_length = 4096, example = example_message)]
     message: String,
     /// The signature, `0x` and hexadecimal digits: 65 bytes of a key, or what the wallet's contract accepts.
-    #[schema(pattern = "^0x([0-9A-Fa-f]{2})*$")]
+    #[schema(
+        pattern = "^0x([0-9A-Fa-f]{2})*$",
+        example = "0x3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e1b"
+    )]
     signature: String,
+}
+
+/// The message of the examples, as [`NonceResponse`] has it.
+fn example_message() -> &'static str {
+    "app.example.org wants you to sign in with your Ethereum account:\n\
+     0x5a5A5a5a5A5a5A5a5A5a5a5a5a5A5a5a5A5a5AA1\n\n\
+     Show my score. This costs nothing and sends no transaction.\n\n\
+     URI: https://app.example.org\nVersion: 1\nChain ID: 10\n\
+     Nonce: 0123456789abcdef0123456789abcdef\n\
+     Issued At: 2026-01-31T09:05:00.250Z\nExpiration Time: 2026-01-31T09:10:00.250Z"
 }
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = WidgetSession)]
 struct SessionResponse {
     /// For `Authorization: Bearer`, in this page and with this key only.
+    #[schema(example = "px_wid_<SECRET>")]
     token: String,
     #[schema(value_type = Address)]
     address: String,

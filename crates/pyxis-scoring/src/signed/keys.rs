@@ -24,16 +24,23 @@ pub const MAX_NOTICE: Duration = Duration::from_hours(30 * 24);
 /// A public key as JSON Web Keys are written (RFC 7517, RFC 7518).
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct JsonWebKey {
+    #[schema(example = "EC")]
     kty: &'static str,
+    #[schema(example = "P-256")]
     crv: &'static str,
     /// Base64url of 32 bytes.
+    #[schema(example = "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4")]
     x: String,
     /// Base64url of 32 bytes.
+    #[schema(example = "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM")]
     y: String,
+    #[schema(example = "ES256")]
     alg: &'static str,
     #[serde(rename = "use")]
+    #[schema(example = "sig")]
     usage: &'static str,
     /// The key's thumbprint (RFC 7638).
+    #[schema(example = "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s")]
     kid: String,
 }
 

@@ -46,17 +46,23 @@ pub enum ReceiptKeySetError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReceiptPublicKey {
     /// Always `OKP`.
+    #[schema(example = "OKP")]
     kty: String,
     /// Always `Ed25519`.
+    #[schema(example = "Ed25519")]
     crv: String,
     /// Base64url of 32 bytes.
+    #[schema(example = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")]
     x: String,
     /// Always `EdDSA`.
+    #[schema(example = "EdDSA")]
     alg: String,
     /// Always `sig`.
     #[serde(rename = "use")]
+    #[schema(example = "sig")]
     usage: String,
     /// The key's thumbprint (RFC 7638).
+    #[schema(example = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")]
     kid: String,
     /// Pyxis accepts a key only for this purpose.
     purpose: ReceiptKeyPurpose,

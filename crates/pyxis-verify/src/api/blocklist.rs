@@ -35,10 +35,13 @@ pub(super) struct On {
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct BlockResponse {
+    #[schema(example = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")]
     address: String,
     /// Number of networks on which the block is new.
+    #[schema(example = 2)]
     networks: usize,
     /// Networks without the block, because none of their nodes responds.
+    #[schema(example = json!([]))]
     unreachable: Vec<String>,
 }
 
@@ -51,9 +54,13 @@ pub(super) type BlocklistResponse = CompleteList<BlockedAddress>;
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct BlockedAddress {
+    #[schema(example = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")]
     address: String,
+    #[schema(example = "optimism")]
     network: String,
+    #[schema(example = 146_000_000)]
     from_height: i64,
+    #[schema(example = "sold")]
     reason: String,
     #[schema(value_type = Time)]
     blocked_at: String,

@@ -27,8 +27,11 @@ pub(super) struct AddIssuerRequest {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ProofIssuer)]
 pub(super) struct IssuerResponse {
+    #[schema(example = "gov-id")]
     kind: &'static str,
+    #[schema(example = "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     issuer: String,
+    #[schema(example = "Our verifier")]
     name: String,
     #[schema(value_type = Time)]
     created_at: String,

@@ -20,21 +20,24 @@ pub(super) type NetworkListResponse = CompleteList<NetworkResponse>;
 #[derive(Serialize, ToSchema)]
 #[schema(as = VerificationNetwork)]
 pub(super) struct NetworkResponse {
+    #[schema(example = "optimism")]
     name: String,
-    #[schema(required)]
+    #[schema(required, example = 10)]
     chain_id: Option<u64>,
+    #[schema(example = json!(["gov-id", "phone"]))]
     kinds: Vec<&'static str>,
+    #[schema(example = json!(["registry"]))]
     sources: Vec<&'static str>,
     /// Where its blocks are counted.
     #[schema(value_type = ClockName)]
     clock: &'static str,
-    #[schema(required)]
+    #[schema(required, example = 146_000_000)]
     head: Option<i64>,
-    #[schema(required)]
+    #[schema(required, example = "2026-01-31T09:05:00.000Z")]
     head_at: Option<String>,
-    #[schema(required)]
+    #[schema(required, example = 45)]
     latency_ms: Option<u64>,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     error: Option<String>,
 }
 

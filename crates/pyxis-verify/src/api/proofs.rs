@@ -72,20 +72,28 @@ pub(super) type ProofListResponse = PagedList<ProofResponse>;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Proof)]
 pub(super) struct ProofResponse {
+    #[schema(example = 1)]
     id: i64,
+    #[schema(example = "optimism")]
     network: String,
+    #[schema(example = "gov-id")]
     kind: &'static str,
+    #[schema(example = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")]
     address: String,
+    #[schema(example = "123456789")]
     action_id: String,
+    #[schema(example = "20742354")]
     nullifier: String,
+    #[schema(example = "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     issuer: String,
     #[schema(value_type = Time)]
     issued_at: String,
     #[schema(value_type = Time)]
     expires_at: String,
+    #[schema(example = 146_000_000)]
     from_height: i64,
     /// The first block in which it no longer held.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     until_height: Option<i64>,
     #[schema(value_type = Option<ProofEnd>, required)]
     ended: Option<&'static str>,
@@ -112,24 +120,29 @@ pub(super) type ProofLogResponse = PagedList<ProofLogEntry>;
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct ProofLogEntry {
+    #[schema(example = 1)]
     id: i64,
     #[schema(value_type = LogChange)]
     change: &'static str,
+    #[schema(example = "optimism")]
     network: String,
+    #[schema(example = 146_000_000)]
     height: i64,
     #[schema(value_type = Time)]
     at: String,
-    #[schema(required)]
+    #[schema(required, example = "gov-id")]
     kind: Option<&'static str>,
+    #[schema(example = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")]
     address: String,
-    #[schema(required)]
+    #[schema(required, example = "123456789")]
     action_id: Option<String>,
-    #[schema(required)]
+    #[schema(required, example = "20742354")]
     nullifier: Option<String>,
-    #[schema(required)]
+    #[schema(required, example = "2027-01-31T09:05:00.000Z")]
     expires_at: Option<String>,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     reason: Option<String>,
+    #[schema(example = "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     by: String,
 }
 
@@ -137,6 +150,7 @@ pub(super) struct ProofLogEntry {
 pub(super) struct Revoked {
     #[schema(value_type = RevokedWord)]
     status: &'static str,
+    #[schema(example = 146_000_000)]
     height: i64,
 }
 

@@ -64,16 +64,21 @@ pub(crate) struct AttestationKey {
     active: bool,
     /// Of eip712.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     address: Option<String>,
     /// Unix seconds.
+    #[schema(example = 1_769_850_300)]
     created_at: i64,
+    #[schema(example = 1)]
     id: i64,
     /// Of ed25519.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(
+        nullable = false,
+        example = "0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+    )]
     public_key: Option<String>,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     retired_at: Option<i64>,
     #[schema(value_type = SchemeName)]
     scheme: &'static str,

@@ -33,6 +33,19 @@ pub enum InvalidStatement {
 /// The fields of every statement; `type` determines the required ones.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "type": "register",
+    "issuer": "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e",
+    "signature": "0x3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e1b",
+    "kind": "gov-id",
+    "network": "optimism",
+    "subject": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+    "action_id": "123456789",
+    "nullifier": "20742354",
+    "issued_at": 1_769_850_300,
+    "expires_at": 1_801_386_300,
+    "nonce": "1"
+}))]
 pub(crate) struct StatementBody {
     #[serde(rename = "type", default)]
     #[schema(default = "register")]

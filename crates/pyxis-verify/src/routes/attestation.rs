@@ -28,18 +28,21 @@ struct OnSui {
     is_unique: bool,
     /// 64 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(
+        nullable = false,
+        example = "0x3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e"
+    )]
     signature: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = 8)]
     circuit_id: Option<u8>,
     /// Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = 1_769_850_300)]
     issued_at: Option<i64>,
     /// Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = 1_769_850_900)]
     expires_at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<VerificationReason>, nullable = false)]
@@ -62,29 +65,39 @@ struct EvmAttestation {
     reason: Option<&'static str>,
     /// 65 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(
+        nullable = false,
+        example = "0x3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e1b"
+    )]
     signature: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     signer: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct TypedDomain {
-    #[schema(required, nullable = false)]
+    #[schema(required, nullable = false, example = 10)]
     chain_id: Option<u64>,
+    #[schema(example = "Pyxis Attestation")]
     name: &'static str,
+    #[schema(example = "1")]
     version: &'static str,
 }
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct TypedMessage {
+    #[schema(example = "123456789")]
     action_id: String,
+    #[schema(example = 1_769_850_900)]
     expires_at: i64,
+    #[schema(example = 1_769_850_300)]
     issued_at: i64,
+    #[schema(example = "gov-id")]
     kind: &'static str,
+    #[schema(example = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")]
     recipient: String,
 }
 
@@ -93,7 +106,7 @@ struct TypedMessage {
 struct IndexAnswer {
     /// Null if the index names none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, example = "pyxis_1")]
     attestation_id: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<VerificationReason>, nullable = false)]
@@ -101,7 +114,7 @@ struct IndexAnswer {
     result: bool,
     /// Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = 1_801_386_300)]
     valid_until: Option<i64>,
 }
 

@@ -21,10 +21,11 @@ use crate::values::StatementStatus;
 #[derive(Serialize, ToSchema)]
 struct StatementEffectResponse {
     /// Block of the change.
+    #[schema(example = 146_000_000)]
     height: i64,
     /// Number of the proof that was registered.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = 1)]
     id: Option<i64>,
     #[schema(value_type = StatementStatus)]
     status: &'static str,

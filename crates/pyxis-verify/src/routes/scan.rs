@@ -29,28 +29,37 @@ const PAGE: usize = 100;
 #[serde(rename_all = "camelCase")]
 struct AttestationPage {
     data: AttestationPageData,
+    #[schema(example = "ok")]
     message: &'static str,
+    #[schema(example = 200)]
     status_code: u16,
     success: bool,
 }
 
 #[derive(Serialize, ToSchema)]
 struct AttestationPageData {
+    #[schema(example = 1)]
     page: usize,
     rows: Vec<IndexedAttestation>,
+    #[schema(example = 100)]
     size: usize,
+    #[schema(example = 1)]
     total: usize,
 }
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct IndexedAttestation {
+    #[schema(example = "pyxis_1")]
     attestation_id: String,
+    #[schema(example = "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e")]
     attester: String,
+    #[schema(example = "onchain_evm_10_0x8")]
     full_schema_id: String,
     is_receiver: bool,
     revoked: bool,
     /// Unix seconds.
+    #[schema(example = 1_801_386_300)]
     valid_until: i64,
 }
 

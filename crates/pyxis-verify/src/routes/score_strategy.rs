@@ -47,8 +47,10 @@ struct PowerResponse {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as above")]
 struct AddressPower {
+    #[schema(example = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")]
     address: String,
     /// The score; or 1 or 0 with `threshold`.
+    #[schema(example = 22.598)]
     score: f64,
     #[schema(value_type = Option<VoteReason>, nullable = false)]
     reason: Option<()>,

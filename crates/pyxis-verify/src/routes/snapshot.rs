@@ -29,6 +29,7 @@ struct SnapshotResponse {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as above")]
 struct AddressScore {
+    #[schema(example = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")]
     address: String,
     #[schema(value_type = ZeroOrOne)]
     score: u8,

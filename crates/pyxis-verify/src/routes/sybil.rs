@@ -21,7 +21,7 @@ pub(super) struct CheckResponse {
     pub(super) result: bool,
     /// Unix seconds; only if `result` is true and the source has an expiry.
     #[serde(rename = "expirationDate", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, example = 1_801_386_300)]
     pub(super) expiration_date: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<VerificationReason>, nullable = false)]

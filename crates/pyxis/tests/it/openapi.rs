@@ -7,6 +7,9 @@ use pyxis_gateway::channels::PLATFORMS;
 use pyxis_http::problem::kinds;
 use serde_json::Value;
 
+mod examples;
+mod schema;
+
 type Route = (String, String);
 
 const METHODS: &[&str] = &["get", "put", "post", "delete", "patch"];
@@ -26,6 +29,11 @@ fn operations(document: &Value) -> Vec<(Route, &Value, &Value)> {
         }
     }
     found
+}
+
+/// Target of a reference, or the value itself.
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    value["$ref"].as_str().map_or(value, |reference| document.pointer(&reference[1..]).expect("a component"))
 }
 
 /// The description comes from the handlers; no fragment may be added.
@@ -188,10 +196,8 @@ fn every_json_body_refuses_members_that_it_does_not_name() {
             continue;
         }
         let body = &operation["requestBody"];
-        let body = body["$ref"].as_str().map_or(body, |reference| document.pointer(&reference[1..]).unwrap());
-        let schema = &body["content"]["application/json"]["schema"];
-        let schema =
-            schema["$ref"].as_str().map_or(schema, |reference| document.pointer(&reference[1..]).unwrap());
+        let schema = &resolved(&document, body)["content"]["application/json"]["schema"];
+        let schema = resolved(&document, schema);
         if !schema.is_null() && schema["type"] != "array" {
             assert_eq!(schema["additionalProperties"], false, "{route:?}");
         }
@@ -209,9 +215,7 @@ fn what_is_required_exists_and_examples_name_nothing_unknown() {
                 assert!(properties.contains_key(name), "{name}");
             }
         }
-        let schema = &value["schema"];
-        let schema =
-            schema["$ref"].as_str().map_or(schema, |reference| document.pointer(&reference[1..]).unwrap());
+        let schema = resolved(&document, &value["schema"]);
         if let (Some(example), Some(properties)) =
             (value["example"].as_object(), schema["properties"].as_object())
         {

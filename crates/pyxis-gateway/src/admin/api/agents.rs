@@ -88,10 +88,11 @@ pub(super) struct AgentResponse {
     #[schema(value_type = Name)]
     name: String,
     /// The first characters of the key.
+    #[schema(example = "px_agent_0a1b2c")]
     key_hint: String,
-    #[schema(required)]
+    #[schema(required, example = 200)]
     rate_limit_per_hour: Option<i64>,
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, example = 100)]
     max_pending: i64,
     #[schema(value_type = values::AgentScope)]
     credentials: Credentials,

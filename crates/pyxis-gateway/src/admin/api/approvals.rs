@@ -104,10 +104,11 @@ pub(super) struct DecisionResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Vote)]
 pub(super) struct VoteResponse {
+    #[schema(example = "ada@example.org")]
     email: String,
     #[schema(value_type = values::VoteVerdict)]
     verdict: &'static str,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     reason: Option<String>,
     #[schema(value_type = Time)]
     at: String,
@@ -128,19 +129,24 @@ pub(super) struct ApprovalResponse {
     #[schema(value_type = Id)]
     txn_id: String,
     status: ApprovalState,
+    #[schema(example = "default-agent")]
     agent_name: String,
+    #[schema(example = "github")]
     credential_name: String,
+    #[schema(example = "POST")]
     method: String,
     /// Canonical URL, exactly as it will be sent.
+    #[schema(example = "https://api.github.com/repos/example/site/issues")]
     target: String,
+    #[schema(example = "api.github.com")]
     target_host: String,
     /// The agent's `X-PX-Reason`.
-    #[schema(required)]
+    #[schema(required, example = "Open an issue about the failing build")]
     reason: Option<String>,
     #[schema(value_type = values::Rule)]
     rule: String,
     /// The matching pattern.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     pattern: Option<String>,
     /// What a content rule found, if one paused the request. Absent in lists, and once the body is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,14 +154,15 @@ pub(super) struct ApprovalResponse {
     content: Option<String>,
     /// SHA-256, in hex, over method, target, forwarded headers, body, credential and its version, and agent. It
     /// ensures that what was shown is what is sent.
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     digest: String,
     /// Forwarded headers of the agent that not every client sends, as name and value; `… (length 24)` replaces a
     /// value whose header name suggests a secret. Only when one transaction is shown.
     #[schema(value_type = Vec<values::HeaderPair>)]
     headers: Vec<(String, String)>,
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, example = 24)]
     body_bytes: i64,
-    #[schema(required)]
+    #[schema(required, example = "application/json")]
     content_type: Option<String>,
     /// Absent in lists, and once it is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,7 +188,7 @@ pub(super) struct ApprovalResponse {
     signing: Option<signing::PayloadView>,
     channel: Channel,
     /// The stricter of the policies at the time of the request and now; likewise `passkey_required`.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, example = 1)]
     min_approvals: u32,
     passkey_required: bool,
     votes: Vec<VoteResponse>,
@@ -192,11 +199,11 @@ pub(super) struct ApprovalResponse {
     #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,
     /// Email address of the person whose vote decided.
-    #[schema(required)]
+    #[schema(required, example = "ada@example.org")]
     decided_by: Option<String>,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     deny_reason: Option<String>,
-    #[schema(required)]
+    #[schema(required, example = 201)]
     upstream_status: Option<i64>,
     #[schema(value_type = Option<values::ForwardError>, required)]
     error: Option<String>,

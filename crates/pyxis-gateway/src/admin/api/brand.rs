@@ -16,13 +16,14 @@ use crate::runtime::state::State;
 #[schema(as = Brand)]
 pub(super) struct BrandResponse {
     /// Name in notifications; null: Pyxis.
-    #[schema(required)]
+    #[schema(required, example = "Example DAO")]
     display_name: Option<String>,
-    #[schema(required, pattern = "^#[0-9a-f]{6}$")]
+    #[schema(required, pattern = "^#[0-9a-f]{6}$", example = "#3b5bdb")]
     accent: Option<String>,
     #[schema(value_type = Option<Uri>, required)]
     logo_url: Option<String>,
     /// Last line of every notification.
+    #[schema(example = "Secured by Pyxis")]
     secured_by: &'static str,
 }
 

@@ -23,12 +23,16 @@ pub(super) struct ConnectionResponse {
     #[schema(value_type = Id)]
     agent_id: String,
     /// An id from registration, the URL of the program's metadata document, or `pyxis run`.
+    #[schema(example = "https://editor.example.com/client.json")]
     client_id: String,
     /// Name that the program gives itself.
+    #[schema(example = "Example Editor")]
     client_name: String,
     /// Host or scheme that the authorization code was sent to; `command line` for `pyxis run`.
+    #[schema(example = "editor.example.com")]
     destination: String,
     /// E-mail address of the person who consented; `command line` for `pyxis run`.
+    #[schema(example = "ada@example.org")]
     allowed_by: String,
     #[schema(value_type = Time)]
     created_at: String,

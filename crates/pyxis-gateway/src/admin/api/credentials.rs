@@ -104,8 +104,9 @@ pub(super) struct VerifyResponse {
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct SecretVersion {
+    #[schema(example = "github")]
     name: String,
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, example = 2)]
     version: i64,
     /// As for a credential.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,9 +120,10 @@ pub(super) struct CredentialResponse {
     id: String,
     #[schema(value_type = Name)]
     name: String,
+    #[schema(example = "Issues of the main repository")]
     description: String,
     connector: Connector,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     api_base: Option<String>,
     /// Null for a sidecar.
     #[schema(value_type = Option<values::AuthSettings>, required)]
@@ -133,7 +135,7 @@ pub(super) struct CredentialResponse {
     options: Value,
     has_secret: bool,
     /// Increases with every new secret.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, example = 1)]
     version: i64,
     #[schema(value_type = Time)]
     created_at: String,
@@ -144,7 +146,7 @@ pub(super) struct CredentialResponse {
     #[schema(value_type = Option<Time>, required)]
     verified_at: Option<String>,
     /// Status of the last test.
-    #[schema(required)]
+    #[schema(required, example = 200)]
     verified_status: Option<i64>,
     /// Warnings, for example about a secret of fewer than 8 characters. Only when one credential is shown, and
     /// only if there are any.

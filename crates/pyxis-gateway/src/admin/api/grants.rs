@@ -32,8 +32,10 @@ pub(super) struct GrantResponse {
     id: String,
     #[schema(value_type = Id)]
     credential_id: String,
+    #[schema(example = "POST")]
     method: String,
     /// Scheme, host, port and path, exactly.
+    #[schema(example = "https://api.github.com:443/repos/example/site/issues")]
     route: String,
     /// Null: all agents that may use the credential.
     #[schema(value_type = Option<Id>, required)]
@@ -41,20 +43,21 @@ pub(super) struct GrantResponse {
     /// The transaction that opened it.
     #[schema(value_type = Option<Id>, required)]
     txn_id: Option<String>,
+    #[schema(example = "ada@example.org")]
     created_by: String,
     #[schema(value_type = Time)]
     created_at: String,
     #[schema(value_type = Time)]
     expires_at: String,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     max_uses: Option<i64>,
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, example = 2)]
     uses: i64,
     #[schema(value_type = Option<Time>, required)]
     last_used_at: Option<String>,
     #[schema(value_type = Option<Time>, required)]
     ended_at: Option<String>,
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     ended_reason: Option<String>,
 }
 

@@ -24,12 +24,25 @@ pub(super) struct SetToolRequest {
     #[schema(value_type = values::ToolModeName)]
     mode: String,
     /// Fingerprint of the definition that was read.
-    #[schema(min_length = 64, max_length = 64)]
+    #[schema(
+        min_length = 64,
+        max_length = 64,
+        example = "2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c"
+    )]
     fingerprint: String,
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = McpTool)]
+#[schema(as = McpTool, example = json!({
+    "name": "search",
+    "mode": "ask",
+    "changed": false,
+    "offered": true,
+    "fingerprint": "2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c",
+    "definition": {"name": "search", "description": "Search the documentation", "inputSchema": {"type": "object"}},
+    "allowed_definition": null,
+    "seen_at": "2026-01-31T09:05:00.250Z"
+}))]
 pub(super) struct ToolResponse {
     /// Name on its server.
     name: String,

@@ -30,6 +30,7 @@ use crate::runtime::state::State;
 #[schema(as = MemberGrant)]
 pub(super) struct RightResponse {
     /// The credential.
+    #[schema(example = "github")]
     name: String,
     /// Decide its requests.
     #[serde(default)]
@@ -82,6 +83,7 @@ pub(super) struct PutRights {
 pub(super) struct MemberResponse {
     #[schema(value_type = Id)]
     id: String,
+    #[schema(example = "ada@example.org")]
     email: String,
     role: Role,
     enabled: bool,
@@ -109,6 +111,7 @@ pub(super) type MemberListResponse = CompleteList<MemberResponse>;
 pub(super) struct InvitationResponse {
     #[schema(value_type = Id)]
     id: String,
+    #[schema(example = "ada@example.org")]
     email: String,
     role: Role,
     #[schema(value_type = Time)]

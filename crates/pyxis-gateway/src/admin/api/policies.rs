@@ -50,11 +50,13 @@ pub(super) struct ReplayInput {
 #[derive(Serialize, ToSchema)]
 #[schema(as = StoredPolicy)]
 pub(super) struct PolicyResponse {
+    #[schema(example = "github")]
     credential: String,
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, example = 4)]
     version: i64,
     #[schema(value_type = Time)]
     updated_at: String,
+    #[schema(example = "ada@example.org")]
     updated_by: String,
     /// Requests that pass although neither method nor path shows what they do, such as POST to a GraphQL endpoint.
     /// Absent if there are none.

@@ -18,13 +18,13 @@ use crate::runtime::state::State;
 #[schema(as = QuietHours)]
 pub(super) struct QuietHoursBody {
     /// IANA name of a time zone.
-    #[schema(max_length = 64, min_length = 1)]
+    #[schema(max_length = 64, min_length = 1, example = "Europe/Berlin")]
     time_zone: String,
     /// First quiet minute of the day, as `HH:MM`.
-    #[schema(max_length = 5)]
+    #[schema(max_length = 5, example = "22:00")]
     from: String,
     /// First minute after the quiet hours, as `HH:MM`. Earlier than `from` means the next day.
-    #[schema(max_length = 5)]
+    #[schema(max_length = 5, example = "07:00")]
     to: String,
 }
 

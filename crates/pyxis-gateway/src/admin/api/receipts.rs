@@ -119,8 +119,10 @@ pub(super) async fn published_keys(Extract(state): Extract<State>) -> Result<Res
 #[derive(Serialize, ToSchema)]
 #[schema(as = ReceiptKey)]
 pub(super) struct ReceiptKeyResponse {
+    #[schema(example = 1)]
     number: i64,
     /// `kid` of receipts.
+    #[schema(example = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")]
     id: String,
     #[schema(value_type = values::ReceiptKeyStatus)]
     status: &'static str,

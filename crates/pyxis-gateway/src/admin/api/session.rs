@@ -19,8 +19,9 @@ use crate::runtime::state::State;
 #[serde(deny_unknown_fields)]
 #[schema(as = SignInInput)]
 pub(super) struct SignIn {
+    #[schema(example = "ada@example.org")]
     email: String,
-    #[schema(value_type = String, write_only, format = "password")]
+    #[schema(value_type = String, write_only, format = "password", example = "<SECRET>")]
     password: SecretString,
 }
 
@@ -28,6 +29,7 @@ pub(super) struct SignIn {
 #[schema(as = Session)]
 pub(super) struct SessionResponse {
     /// For `Authorization: Bearer`.
+    #[schema(example = "px_session_<SECRET>")]
     token: String,
     #[schema(value_type = Time)]
     expires_at: String,

@@ -33,10 +33,11 @@ pub(super) struct UpdateSettingsRequest {
 pub(super) struct SettingsResponse {
     #[schema(value_type = Id)]
     workspace_id: String,
+    #[schema(example = "Example DAO")]
     workspace_name: String,
     default_approval_mode: ApprovalMode,
     /// Null if the installation's window applies (`PX_APPROVAL_TIMEOUT_SECS`).
-    #[schema(required)]
+    #[schema(required, example = 3600)]
     approval_timeout_secs: Option<i64>,
 }
 

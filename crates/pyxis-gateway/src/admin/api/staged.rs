@@ -27,10 +27,12 @@ pyxis_http::value_schemas! {
 pub(super) struct StagedChangeResponse {
     #[schema(value_type = Id)]
     id: String,
+    #[schema(example = "github")]
     credential: String,
+    #[schema(example = "ada@example.org")]
     proposed_by: String,
     /// The policy version that it changes; 0 if there was no policy.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, example = 3)]
     base_version: i64,
     /// True if the policy has changed since, so that it must be proposed again.
     outdated: bool,

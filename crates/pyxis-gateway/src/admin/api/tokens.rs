@@ -51,10 +51,12 @@ pub(super) struct TokenResponse {
     id: String,
     #[schema(value_type = Id)]
     user_id: String,
+    #[schema(example = "approval page")]
     name: String,
     #[schema(value_type = Vec<Scope>)]
     scopes: Vec<&'static str>,
     /// Its first characters.
+    #[schema(example = "px_pat_0a1b2c")]
     hint: String,
     #[schema(value_type = Time)]
     created_at: String,

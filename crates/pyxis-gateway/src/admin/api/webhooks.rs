@@ -83,6 +83,7 @@ pub(super) struct WebhookResponse {
     id: String,
     #[schema(value_type = Uri)]
     url: String,
+    #[schema(example = "Chat of the release team")]
     description: String,
     /// Empty: all.
     events: Vec<WebhookEvent>,
@@ -111,6 +112,7 @@ pub(super) type WebhookListResponse = CompleteList<WebhookResponse>;
 pub(super) struct Rotated {
     #[schema(value_type = Id)]
     id: String,
+    #[schema(example = "whsec_<SECRET>")]
     secret: String,
     #[schema(value_type = Time)]
     previous_secret_until: String,
@@ -130,7 +132,9 @@ pub(super) struct DeliveryResponse {
     #[schema(value_type = values::DeliveryState)]
     status: &'static str,
     /// Attempts since the last resend.
+    #[schema(example = 1)]
     attempts: i64,
+    #[schema(example = 0)]
     resends: i64,
     #[schema(value_type = Time)]
     created_at: String,
@@ -139,16 +143,16 @@ pub(super) struct DeliveryResponse {
     #[schema(value_type = Option<Time>, required)]
     last_attempt_at: Option<String>,
     /// Duration of the last attempt.
-    #[schema(required)]
+    #[schema(required, example = 120)]
     duration_ms: Option<i64>,
     /// Status of the last response.
-    #[schema(required)]
+    #[schema(required, example = 200)]
     response_status: Option<i64>,
     /// Start of the last response.
-    #[schema(required)]
+    #[schema(required, example = "ok")]
     response_excerpt: Option<String>,
     /// Reason that the last attempt failed.
-    #[schema(required)]
+    #[schema(required, example = json!(null))]
     error: Option<String>,
     #[schema(value_type = Option<Time>, required)]
     delivered_at: Option<String>,

@@ -21,7 +21,13 @@ pub(super) const WINDOW: u8 = 5;
 
 /// An interaction of a person.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = DiscordInteraction, description = "An interaction. Other members are ignored.")]
+#[schema(as = DiscordInteraction, description = "An interaction. Other members are ignored.", example = json!({
+    "type": 3,
+    "application_id": "100000000000000001",
+    "token": "<SECRET>",
+    "data": {"component_type": 2, "custom_id": "<ID OF THE BUTTON>"},
+    "member": {"user": {"id": "100000000000000002", "username": "ada"}}
+}))]
 pub(super) struct Interaction {
     #[serde(rename = "type")]
     pub(super) kind: u8,

@@ -80,7 +80,11 @@ impl Window {
 
 /// The outer part of an event.
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = SlackEvent, description = "A request of the Events API. Other members are ignored.")]
+#[schema(as = SlackEvent, description = "A request of the Events API. Other members are ignored.", example = json!({
+    "type": "event_callback",
+    "team_id": "T0001",
+    "event": {"type": "message", "channel_type": "im", "channel": "D0001", "user": "U0001", "text": "hello"}
+}))]
 pub(super) struct EventRequest {
     #[serde(rename = "type", default)]
     pub(super) kind: String,

@@ -46,7 +46,16 @@ pub(super) struct Message {
 
 /// One update. What we do not ask for is left out.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = TelegramUpdate, description = "An Update of the Bot API. Other members are ignored.")]
+#[schema(as = TelegramUpdate, description = "An Update of the Bot API. Other members are ignored.", example = json!({
+    "update_id": 1,
+    "message": {
+        "message_id": 2,
+        "date": 1_769_850_300,
+        "chat": {"id": 1001, "type": "private"},
+        "from": {"id": 1001, "is_bot": false, "first_name": "Ada"},
+        "text": "/start"
+    }
+}))]
 pub(super) struct BotUpdate {
     #[serde(rename = "update_id")]
     pub(super) id: i64,

@@ -12,7 +12,7 @@ pub(super) fn add(document: &mut Value) {
     for platform in ChatPlatform::ALL {
         let spec = platform.spec();
         let meaning = format!("Overrides the default {} of `{}`.", spec.room_noun, spec.channel);
-        let room = json!({ "type": ["string", "null"], "maxLength": ROOM_MAX, "description": meaning });
+        let room = json!({ "type": ["string", "null"], "maxLength": ROOM_MAX, "description": meaning, "example": null });
         for policy in ["Policy", "PolicyInput"] {
             schemas[policy]["properties"][spec.room_field] = room.clone();
         }
