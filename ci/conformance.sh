@@ -14,7 +14,10 @@ TASKS=(
     tasks-lifecycle tasks-capability-negotiation tasks-wire-fields tasks-request-state-removal tasks-mrtr-input
     tasks-request-headers tasks-dispatch-and-envelope tasks-required-task-error tasks-mrtr-composition
 )
-REAL_2025=(server-initialize ping tools-list resources-list dns-rebinding-protection)
+REAL_2025=(
+    server-initialize server-session-lifecycle ping tools-list resources-list server-sse-multiple-streams
+    dns-rebinding-protection
+)
 
 # skip REASON: a developer's machine may lack a tool; the gate may not.
 skip() {

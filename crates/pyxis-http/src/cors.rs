@@ -22,6 +22,8 @@ const EXPOSED: [HeaderName; 9] = [
     X_REQUEST_ID,
     PX_ERROR,
 ];
+/// Session of an MCP client, which sends it back.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// [`EXPOSED`] as a single header value.
 const EXPOSED_TEXT: &str = "retry-after,link,allow,deprecation,ratelimit-limit,ratelimit-remaining,\
                             ratelimit-reset,x-request-id,px-error";
@@ -54,9 +56,9 @@ pub fn open_to_oauth_clients(methods: impl Into<AllowMethods>) -> CorsLayer {
 pub fn open_to_origins(origins: &[HeaderValue]) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origins.to_vec())
-        .allow_methods([Method::POST])
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers(EXPOSED.into_iter().chain([WWW_AUTHENTICATE]).collect::<Vec<_>>())
+        .expose_headers(EXPOSED.into_iter().chain([WWW_AUTHENTICATE, SESSION]).collect::<Vec<_>>())
 }
 
 /// Lets pages of one origin read a response. Whether they may was decided before.

@@ -1,6 +1,7 @@
 //! The requests that tools send, as an agent would send them over HTTP.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -32,12 +33,13 @@ impl AgentRequests {
         Self { gateway, proxy: Arc::default() }
     }
 
-    /// `POST /forward`, held if a person must decide.
+    /// `POST /forward`, held for `wait` if a person must decide.
     pub(crate) async fn forward(
         &self,
         caller: &McpCaller,
         client: Option<&str>,
         call: &Call,
+        wait: Duration,
     ) -> Result<Response<Body>, http::Error> {
         let mut request = Request::builder()
             .method(Method::POST)
@@ -55,7 +57,7 @@ impl AgentRequests {
         // The name that a person consented to says more than the one in the message.
         let connected = caller.agent.connected_program.as_deref();
         let client = connected.or(client).or(caller.user_agent.as_deref());
-        let entry_point = EntryPoint::new(DOOR, client, self.gateway.config.mcp_wait);
+        let entry_point = EntryPoint::new(DOOR, client, wait);
         let entry_point = match &call.tool {
             Some(tool) => entry_point.calling(tool),
             None => entry_point,

@@ -17,12 +17,14 @@ use rmcp::model::{
     ClientCapabilities, Implementation, JsonRpcVersion2_0, RequestId, ServerJsonRpcMessage, ServerResult,
 };
 use serde::Deserialize;
+use tokio::sync::watch;
 
 use crate::agent_requests::AgentRequests;
 use crate::answer::{ForwardOutcome, ProxyResponse};
 use crate::arguments::{Call, CallArguments};
 use crate::caller::{McpCaller, bearer};
-use crate::server::{ClientInfo, McpServer, NEWEST};
+use crate::client_info::{ClientInfo, NEWEST};
+use crate::server::McpServer;
 
 /// Longest message that takes this way, in bytes.
 const MAX_MESSAGE: usize = 1024 * 1024;
@@ -91,9 +93,10 @@ impl PlainCalls {
         Self { server: McpServer::new(AgentRequests::new(gateway.clone())) }
     }
 
-    /// The route for all messages. It shares its limits with the short way.
-    pub fn router(&self, has_consent_page: bool) -> Router {
-        crate::mount(&self.server.requests.gateway, has_consent_page, self.server.clone())
+    /// The route for all messages. It shares its limits with the short way. Streams that would never finish end once
+    /// `stopped` is true.
+    pub fn router(&self, has_consent_page: bool, stopped: watch::Receiver<bool>) -> Router {
+        crate::mount(&self.server.requests.gateway, has_consent_page, stopped, &self.server)
     }
 
     /// Answers a plain call. Gives every other request back as it came, for the route.

@@ -96,15 +96,17 @@ pub(crate) fn respond(
     let state = sealer.seal(caller, call, &waiting.txn_id, now).filter(|_| abilities.pages);
     match state {
         Some(state) => {
-            let requests = InputRequests::from([(APPROVAL.to_owned(), input_request(config, waiting))]);
+            let request = InputRequest::Elicitation(page_request(config, waiting));
+            let requests = InputRequests::from([(APPROVAL.to_owned(), request)]);
             CallToolResponse::InputRequired(InputRequiredResult::new(Some(requests), Some(state)))
         }
         None => CallToolResponse::Complete(text(config, waiting)),
     }
 }
 
-fn input_request(config: &Config, waiting: &PendingApproval) -> InputRequest {
-    InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
+/// Asks a client to open the approval page.
+pub(crate) fn page_request(config: &Config, waiting: &PendingApproval) -> ElicitRequest {
+    ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message: format!(
             "This request needs a person's approval. Open the page to decide.{}",
@@ -112,7 +114,7 @@ fn input_request(config: &Config, waiting: &PendingApproval) -> InputRequest {
         ),
         url: waiting.page(config),
         elicitation_id: waiting.txn_id.clone(),
-    }))
+    })
 }
 
 /// The answer for clients without further abilities.

@@ -1,36 +1,40 @@
 //! The server: what each method of the protocol does.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use axum::body::Body;
 use http::{Response, StatusCode};
 use pyxis_gateway::approvals::delivery::{self, TransactionTimes};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
-    ClientCapabilities, ContentBlock, GetTaskParams, GetTaskResult, Implementation, JsonObject,
-    ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
-    UpdateTaskParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
+    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListResourceTemplatesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer, ServerHandler};
+use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use crate::agent_requests::AgentRequests;
-use crate::answer::{self, ForwardOutcome, ProxyResponse};
+use crate::answer::{self, ForwardOutcome, PendingApproval, ProxyResponse};
+use crate::approval_page;
 use crate::arguments::{self, Call, Nothing, TransactionArguments};
 use crate::caller::McpCaller;
+use crate::client_info::ClientInfo;
 use crate::long_responses::{self, LongResponses};
-use crate::pending::{self, Abilities, RequestStateSealer};
+use crate::pending::{self, RequestStateSealer};
+use crate::response_stream::ResponseStream;
 use crate::{proposed_task, proxied, task, tools};
 
-/// The newest protocol version.
-pub(crate) const NEWEST: &str = "2026-07-28";
+/// Result of a call that no one waits for.
+const ABANDONED: &str = "the client left before the result; send the same call again";
 /// Protocol versions, oldest first.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
-/// The server. It keeps no state between messages, so any node may answer any of them.
+/// The server. It keeps no state between messages, so any node may answer any of them. A session only adds requests to
+/// the client during a call.
 #[derive(Clone)]
 pub(crate) struct McpServer {
     pub(crate) requests: AgentRequests,
@@ -109,13 +113,31 @@ impl McpServer {
                 Err(error) => return Err(ErrorData::invalid_params(error, None)),
             },
         };
-        match answer {
+        match (answer, &client.page_opener) {
             // Who was asked already has seen the page; asking again would not help.
-            ProxyResponse::Pending(waiting) if state.is_some() => {
+            (ProxyResponse::Pending(waiting), _) if state.is_some() => {
                 Ok(pending::text(&self.requests.gateway.config, &waiting).into())
             }
-            answer => self.respond(client, caller, call, answer).await,
+            (ProxyResponse::Pending(waiting), Some(opener)) => {
+                self.wait_at_page(opener, caller, &waiting).await
+            }
+            (answer, _) => self.respond(client, caller, call, answer).await,
         }
+    }
+
+    /// Asks the client to open the approval page, and holds the call meanwhile. Only the page decides.
+    async fn wait_at_page(
+        &self,
+        opener: &Peer<RoleServer>,
+        caller: &McpCaller,
+        waiting: &PendingApproval,
+    ) -> ToolResult {
+        let config = &self.requests.gateway.config;
+        approval_page::open(config, opener, waiting).await;
+        Ok(match self.poll(caller, &waiting.txn_id).await? {
+            ProxyResponse::Final(result) => result.into(),
+            ProxyResponse::Pending(waiting) => pending::text(config, &waiting).into(),
+        })
     }
 
     /// Sends a request, held for a while if a person must decide.
@@ -126,7 +148,10 @@ impl McpServer {
         call: &Call,
     ) -> Result<ForwardOutcome, ErrorData> {
         let name = client.name.as_deref();
-        let sent = self.requests.forward(caller, name, call).await.map_err(internal)?;
+        // A client that opens pages is asked to before the call is held.
+        let is_held = client.page_opener.is_none();
+        let wait = if is_held { self.requests.gateway.config.mcp_wait } else { Duration::ZERO };
+        let sent = self.requests.forward(caller, name, call, wait).await.map_err(internal)?;
         Ok(answer::of_forward(sent, &self.long, &caller.agent, call.tool.is_some()).await)
     }
 
@@ -261,6 +286,31 @@ impl McpServer {
     }
 }
 
+impl McpServer {
+    async fn use_tool(
+        &self,
+        request: CallToolRequestParams,
+        caller: &McpCaller,
+        context: &RequestContext<RoleServer>,
+    ) -> ToolResult {
+        match &*request.name {
+            "services" => match arguments::read::<Nothing>(request.arguments) {
+                Ok(Nothing {}) => self.services(caller).await,
+                Err(error) => Ok(answer::failure(error).into()),
+            },
+            "call" => {
+                let state = request.request_state.as_deref();
+                self.call(&ClientInfo::from_context(context), caller, request.arguments, state).await
+            }
+            "propose_task" => self.propose_task(caller, request.arguments).await,
+            "wait" => self.wait(caller, request.arguments).await,
+            "withdraw" => self.withdraw(caller, request.arguments).await,
+            "explain" => self.explain(caller, request.arguments).await,
+            _ => Box::pin(self.proxied(&ClientInfo::from_context(context), caller, request)).await,
+        }
+    }
+}
+
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities =
@@ -297,20 +347,10 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> ToolResult {
         let caller = caller(&context)?;
-        match &*request.name {
-            "services" => match arguments::read::<Nothing>(request.arguments) {
-                Ok(Nothing {}) => self.services(&caller).await,
-                Err(error) => Ok(answer::failure(error).into()),
-            },
-            "call" => {
-                let state = request.request_state.as_deref();
-                self.call(&ClientInfo::from_context(&context), &caller, request.arguments, state).await
-            }
-            "propose_task" => self.propose_task(&caller, request.arguments).await,
-            "wait" => self.wait(&caller, request.arguments).await,
-            "withdraw" => self.withdraw(&caller, request.arguments).await,
-            "explain" => self.explain(&caller, request.arguments).await,
-            _ => Box::pin(self.proxied(&ClientInfo::from_context(&context), &caller, request)).await,
+        tokio::select! {
+            biased;
+            result = self.use_tool(request, &caller, &context) => result,
+            () = abandoned(&context) => Err(ErrorData::invalid_request(ABANDONED, None)),
         }
     }
 
@@ -384,45 +424,26 @@ fn unknown_tool(name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("unknown tool: {name}"), None)
 }
 
+/// Resolves if no one waits for the result: the client canceled the call, or left. What a person decides from then on
+/// is kept for the same call.
+async fn abandoned(context: &RequestContext<RoleServer>) {
+    let left = async {
+        match ResponseStream::from_context(context) {
+            Some(stream) => stream.abandoned().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = context.ct.cancelled() => {}
+        () = left => {}
+    }
+}
+
 /// The agent whose key came with the message.
 fn caller(context: &RequestContext<RoleServer>) -> Result<McpCaller, ErrorData> {
     let head = context.extensions.get::<http::request::Parts>();
     let caller = head.and_then(|head| head.extensions.get::<McpCaller>());
     caller.cloned().ok_or_else(|| ErrorData::invalid_request("no agent key", None))
-}
-
-/// The program that sends a message.
-pub(crate) struct ClientInfo {
-    /// Name and version, if they come with the message. Earlier versions said them once, in a session.
-    name: Option<String>,
-    abilities: Abilities,
-}
-
-impl ClientInfo {
-    fn from_context(context: &RequestContext<RoleServer>) -> Self {
-        let (client, capabilities) = (context.client_info(), context.client_capabilities());
-        if context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
-            return Self { name: client.map(|client| name(&client)), ..Self::able(capabilities, true) };
-        }
-        Self::able(capabilities, false)
-    }
-
-    /// The sender of a message of the newest version.
-    pub(crate) fn newest(client: &Implementation, capabilities: Option<ClientCapabilities>) -> Self {
-        Self { name: Some(name(client)), ..Self::able(capabilities, true) }
-    }
-
-    fn able(capabilities: Option<ClientCapabilities>, has_input: bool) -> Self {
-        let abilities = capabilities.map_or_else(Abilities::default, |client| Abilities {
-            tasks: client.supports_tasks(),
-            pages: has_input && client.elicitation.is_some_and(|elicitation| elicitation.url.is_some()),
-        });
-        Self { name: None, abilities }
-    }
-}
-
-fn name(client: &Implementation) -> String {
-    format!("{} {}", client.name, client.version)
 }
 
 /// A failure of the server itself. Its cause is logged, not told.

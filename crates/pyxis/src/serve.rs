@@ -265,7 +265,7 @@ fn router_until(app: &App, calls: Option<&PlainCalls>, stopped: watch::Receiver<
     if let Some(calls) = calls {
         let has_consent_page = app.config.surfaces.dashboard;
         router = router.merge(gateway::router(app.gateway.clone()));
-        router = router.merge(mcp_router(app, calls, has_consent_page));
+        router = router.merge(mcp_router(app, calls, has_consent_page, stopped.clone()));
         if has_consent_page {
             router = router.merge(gateway::connections::router(app.gateway.clone()));
         }
@@ -288,8 +288,13 @@ fn router_until(app: &App, calls: Option<&PlainCalls>, stopped: watch::Receiver<
 }
 
 /// The MCP server, which pages of the origins that the operator named may call.
-fn mcp_router(app: &App, calls: &PlainCalls, has_consent_page: bool) -> Router {
-    let router = calls.router(has_consent_page);
+fn mcp_router(
+    app: &App,
+    calls: &PlainCalls,
+    has_consent_page: bool,
+    stopped: watch::Receiver<bool>,
+) -> Router {
+    let router = calls.router(has_consent_page, stopped);
     let origins = app.gateway.config.mcp_origins.iter();
     let origins: Vec<_> = origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect();
     if origins.is_empty() { router } else { router.layer(cors::open_to_origins(&origins)) }

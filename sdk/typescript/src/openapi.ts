@@ -346,7 +346,10 @@ export interface components {
         Announcement: {
             /** @description Time of the announcement. */
             at: components["schemas"]["Time"];
-            /** @description Name of a chat platform, or `push` for browser notifications. */
+            /**
+             * @description Name of a chat platform, or `push` for browser notifications.
+             * @example slack
+             */
             channel: string;
             /** @description Number of people; absent for a room. */
             count?: number;
@@ -364,13 +367,24 @@ export interface components {
         /** @description The public form of a key. */
         AttestationKey: {
             active: boolean;
-            /** @description Of eip712. */
+            /**
+             * @description Of eip712.
+             * @example 0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e
+             */
             address?: string;
-            /** @description Unix seconds. */
+            /**
+             * @description Unix seconds.
+             * @example 1769850300
+             */
             createdAt: number;
+            /** @example 1 */
             id: number;
-            /** @description Of ed25519. */
+            /**
+             * @description Of ed25519.
+             * @example 0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
+             */
             publicKey?: string;
+            /** @example null */
             retiredAt: number | null;
             scheme: components["schemas"]["SchemeName"];
         };
@@ -381,11 +395,20 @@ export interface components {
         BodyEncoding: "utf-8" | "base64";
         /** @description One Stamp of the catalogue. */
         CatalogueStamp: {
-            /** @description Description of the holder, as the Stamp attests it. */
+            /**
+             * @description Description of the holder, as the Stamp attests it.
+             * @example Holds an established, active Discord account
+             */
             description: string;
-            /** @description Keccak-256 of the name, `0x` and 64 lower-case hexadecimal digits. */
+            /**
+             * @description Keccak-256 of the name, `0x` and 64 lower-case hexadecimal digits.
+             * @example 0x47024beb35c119cb9ca37d810b63c51b538c48fc98c7b88a52d78b633e5600df
+             */
             hash: string;
-            /** @description The name used in credentials. */
+            /**
+             * @description The name used in credentials.
+             * @example Discord
+             */
             name: string;
         };
         /**
@@ -393,7 +416,7 @@ export interface components {
          * @enum {string}
          */
         Channel: "agent_reflected" | "dashboard" | "chat_primary" | "chat_secondary" | "slack" | "discord" | "email" | "ntfy" | "teams" | "card";
-        CredentialList: Record<string, never>[];
+        CredentialList: components["schemas"]["VerifiableCredential"][];
         CustomModelName: {
             file_sha256: string;
             name: string;
@@ -416,8 +439,12 @@ export interface components {
             isUnique: boolean;
             message?: components["schemas"]["TypedMessage"];
             reason?: components["schemas"]["VerificationReason"];
-            /** @description 65 bytes. */
+            /**
+             * @description 65 bytes.
+             * @example 0x3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e1b
+             */
             signature?: string;
+            /** @example 0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e */
             signer?: string;
         };
         ExplainedStamp: {
@@ -429,14 +456,21 @@ export interface components {
         };
         /** @description An entry of the request that has no score. Its `error` is an object; that of a score record is null or a text. */
         FailedScore: {
-            /** @description The entry as it was sent, shortened to 100 characters. */
+            /**
+             * @description The entry as it was sent, shortened to 100 characters.
+             * @example 0x5a5a
+             */
             address: string;
             error: components["schemas"]["FailedScoreReason"];
         };
         FailedScoreReason: {
             code: components["schemas"]["EntryErrorCode"];
+            /** @example not an address: write 0x followed by 40 hex characters */
             detail: string;
-            /** @description Position in `addresses`, from 0. */
+            /**
+             * @description Position in `addresses`, from 0.
+             * @example 1
+             */
             index: number;
         };
         /**
@@ -453,30 +487,58 @@ export interface components {
             /** @description Value bytes, in base64. */
             value: string;
         };
+        /**
+         * @example [
+         *       "content-type",
+         *       "application/json"
+         *     ]
+         */
         HeaderPair: string[];
-        /** Format: uuid */
+        /**
+         * Format: uuid
+         * @example 019c1234-5678-7abc-8def-0123456789ab
+         */
         Id: string;
         IndexAnswer: {
-            /** @description Null if the index names none. */
+            /**
+             * @description Null if the index names none.
+             * @example pyxis_1
+             */
             attestationId?: string | null;
             reason?: components["schemas"]["VerificationReason"];
             result: boolean;
-            /** @description Unix seconds. */
+            /**
+             * @description Unix seconds.
+             * @example 1801386300
+             */
             validUntil?: number;
         };
         /** @enum {string} */
         IngestStatus: "accepted" | "replaced" | "unchanged" | "rejected";
         /** @description A public key as JSON Web Keys are written (RFC 7517, RFC 7518). */
         JsonWebKey: {
+            /** @example ES256 */
             alg: string;
+            /** @example P-256 */
             crv: string;
-            /** @description The key's thumbprint (RFC 7638). */
+            /**
+             * @description The key's thumbprint (RFC 7638).
+             * @example cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s
+             */
             kid: string;
+            /** @example EC */
             kty: string;
+            /** @example sig */
             use: string;
-            /** @description Base64url of 32 bytes. */
+            /**
+             * @description Base64url of 32 bytes.
+             * @example MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4
+             */
             x: string;
-            /** @description Base64url of 32 bytes. */
+            /**
+             * @description Base64url of 32 bytes.
+             * @example 4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM
+             */
             y: string;
         };
         JsonWebKeySet: {
@@ -566,7 +628,10 @@ export interface components {
                 [key: string]: components["schemas"]["SingleScore"];
             };
         };
-        /** @description 1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit. */
+        /**
+         * @description 1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit.
+         * @example github
+         */
         Name: string;
         /** @description Status of a transaction, as polled by its agent. */
         Outcome: {
@@ -600,13 +665,19 @@ export interface components {
         PageVersion: "1.0.0";
         /** @description The 202 response: the request is pending, or approved and being sent. */
         Paused: {
-            /** @description One sentence that the agent can show to its user. */
+            /**
+             * @description One sentence that the agent can show to its user.
+             * @example A person must approve this POST request to api.github.com.
+             */
             agent_hint: string;
             /** @description URL of the approval page. */
             approval_url: components["schemas"]["Uri"];
             /** @description End of the approval window. */
             expires_at: components["schemas"]["Time"];
-            /** @description Seconds until `expires_at`. */
+            /**
+             * @description Seconds until `expires_at`.
+             * @example 3600
+             */
             expires_in: number;
             /** @description Channel that announced the approval. */
             notification_channel: components["schemas"]["Channel"];
@@ -619,24 +690,42 @@ export interface components {
         };
         /** @description A place where an account or an activity is verified. Its JSON form is an entry of the catalogue. */
         Platform: {
-            /** @description Prompt for a person who starts. */
+            /**
+             * @description Prompt for a person who starts.
+             * @example Connect your Discord account.
+             */
             connectMessage: string;
-            /** @description Description of what is verified there. */
+            /**
+             * @description Description of what is verified there.
+             * @example An established Discord account
+             */
             description: string;
             /** @description Its Stamps, by kind. */
             groups: components["schemas"]["PlatformGroup"][];
-            /** @description Path or URL of an image. */
+            /**
+             * @description Path or URL of an image.
+             * @example /assets/stamps/Discord.svg
+             */
             icon: string;
-            /** @description Permanent name without spaces. */
+            /**
+             * @description Permanent name without spaces.
+             * @example Discord
+             */
             id: string;
-            /** @description Display name. */
+            /**
+             * @description Display name.
+             * @example Discord
+             */
             name: string;
             /** @description Page where its Stamps are issued, an https URL. */
             url?: string;
         };
         /** @description Stamps of one kind. */
         PlatformGroup: {
-            /** @description Display name. */
+            /**
+             * @description Display name.
+             * @example Account
+             */
             name: string;
             /** @description Stamps in display order. */
             stamps: components["schemas"]["CatalogueStamp"][];
@@ -684,7 +773,10 @@ export interface components {
         PublishedScoreKey: {
             /** @description Signer of typed data. */
             address?: string;
-            /** @description `kid` of tokens. */
+            /**
+             * @description `kid` of tokens.
+             * @example cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s
+             */
             kid?: string;
             scheme: components["schemas"]["ScoreKeySchemeName"];
             signs_from: components["schemas"]["Time"];
@@ -693,7 +785,10 @@ export interface components {
         };
         PublishedScoreKeys: {
             domain: components["schemas"]["ScoreDomain"];
-            /** @description `iss` of tokens. */
+            /**
+             * @description `iss` of tokens.
+             * @example https://pyxis.example.org
+             */
             issuer: string;
             /** @description Newest first within each scheme. */
             keys: components["schemas"]["PublishedScoreKey"][];
@@ -719,7 +814,10 @@ export interface components {
             address: components["schemas"]["Address"];
             /** @description With `signed=eas`: the attestation, as EAS' SDK verifies it. */
             attestation?: components["schemas"]["AnyObject"];
-            /** @description Null, unless the score could be computed only in part. */
+            /**
+             * @description Null, unless the score could be computed only in part.
+             * @example null
+             */
             error: string | null;
             expiration_timestamp: components["schemas"]["Time"] | null;
             explain?: components["schemas"]["ScoreExplanation"];
@@ -745,7 +843,9 @@ export interface components {
         };
         /** @description Domain of typed data. Chain and contract are added where a request names them. */
         ScoreDomain: {
+            /** @example Pyxis Score */
             name: string;
+            /** @example 1 */
             version: string;
         };
         ScoreEntries: {
@@ -806,7 +906,7 @@ export interface components {
         };
         StampItem: {
             /** @description Byte for byte as received. */
-            credential: components["schemas"]["AnyObject"];
+            credential: components["schemas"]["VerifiableCredential"];
             metadata?: components["schemas"]["StampMetadata"] | null;
             version: components["schemas"]["PageVersion"];
         };
@@ -831,9 +931,15 @@ export interface components {
         };
         StampPage: {
             items: components["schemas"]["StampItem"][];
-            /** @description Token of the page with older Stamps; null at the end. */
+            /**
+             * @description Token of the page with older Stamps; null at the end.
+             * @example null
+             */
             next: string | null;
-            /** @description Token of the page with newer Stamps; null at the start. */
+            /**
+             * @description Token of the page with newer Stamps; null at the start.
+             * @example null
+             */
             prev: string | null;
         };
         StampRejection: {
@@ -848,7 +954,10 @@ export interface components {
             dedup: boolean;
             /** @description Expiry of the credential; with `dedup`, that of the other address's credential. */
             expiration_date: components["schemas"]["Time"];
-            /** @description Contribution of the Stamp, with five decimals. */
+            /**
+             * @description Contribution of the Stamp, with five decimals.
+             * @example 0.51600
+             */
             score: string;
         };
         /**
@@ -857,18 +966,29 @@ export interface components {
          */
         Time: string;
         TypedDomain: {
+            /** @example 10 */
             chainId: number;
+            /** @example Pyxis Attestation */
             name: string;
+            /** @example 1 */
             version: string;
         };
         TypedMessage: {
+            /** @example 123456789 */
             actionId: string;
+            /** @example 1769850900 */
             expiresAt: number;
+            /** @example 1769850300 */
             issuedAt: number;
+            /** @example gov-id */
             kind: string;
+            /** @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1 */
             recipient: string;
         };
-        /** Format: uri */
+        /**
+         * Format: uri
+         * @example https://pyxis.example.org/
+         */
         Uri: string;
         /** @description URL rules, applied before method rules. */
         UrlRules: {
@@ -888,12 +1008,156 @@ export interface components {
             name: string;
         };
         /**
+         * @description A Verifiable Credential of version 1.
+         * @example {
+         *       "@context": [
+         *         "https://www.w3.org/2018/credentials/v1"
+         *       ],
+         *       "credentialSubject": {
+         *         "@context": {
+         *           "nullifiers": {
+         *             "@container": "@list",
+         *             "@type": "https://schema.org/Text"
+         *           },
+         *           "provider": "https://schema.org/Text"
+         *         },
+         *         "id": "did:pkh:eip155:1:0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+         *         "nullifiers": [
+         *           "member:4711"
+         *         ],
+         *         "provider": "Member"
+         *       },
+         *       "expirationDate": "2026-05-01T09:05:00.250Z",
+         *       "issuanceDate": "2026-01-31T09:05:00.250Z",
+         *       "issuer": "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e",
+         *       "proof": {
+         *         "@context": "https://w3id.org/security/suites/eip712sig-2021/v1",
+         *         "created": "2026-01-31T09:05:00.250Z",
+         *         "eip712Domain": {
+         *           "domain": {
+         *             "name": "VerifiableCredential"
+         *           },
+         *           "primaryType": "Document",
+         *           "types": {
+         *             "CredentialSubject": [
+         *               {
+         *                 "name": "@context",
+         *                 "type": "SubjectContext"
+         *               },
+         *               {
+         *                 "name": "id",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "nullifiers",
+         *                 "type": "string[]"
+         *               },
+         *               {
+         *                 "name": "provider",
+         *                 "type": "string"
+         *               }
+         *             ],
+         *             "Document": [
+         *               {
+         *                 "name": "@context",
+         *                 "type": "string[]"
+         *               },
+         *               {
+         *                 "name": "type",
+         *                 "type": "string[]"
+         *               },
+         *               {
+         *                 "name": "credentialSubject",
+         *                 "type": "CredentialSubject"
+         *               },
+         *               {
+         *                 "name": "issuer",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "issuanceDate",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "expirationDate",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "proof",
+         *                 "type": "Proof"
+         *               }
+         *             ],
+         *             "EIP712Domain": [
+         *               {
+         *                 "name": "name",
+         *                 "type": "string"
+         *               }
+         *             ],
+         *             "NullifiersContext": [
+         *               {
+         *                 "name": "@container",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "@type",
+         *                 "type": "string"
+         *               }
+         *             ],
+         *             "Proof": [
+         *               {
+         *                 "name": "@context",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "type",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "proofPurpose",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "verificationMethod",
+         *                 "type": "string"
+         *               },
+         *               {
+         *                 "name": "created",
+         *                 "type": "string"
+         *               }
+         *             ],
+         *             "SubjectContext": [
+         *               {
+         *                 "name": "nullifiers",
+         *                 "type": "NullifiersContext"
+         *               },
+         *               {
+         *                 "name": "provider",
+         *                 "type": "string"
+         *               }
+         *             ]
+         *           }
+         *         },
+         *         "proofPurpose": "assertionMethod",
+         *         "proofValue": "0x3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f3f1b",
+         *         "type": "EthereumEip712Signature2021",
+         *         "verificationMethod": "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e#controller"
+         *       },
+         *       "type": [
+         *         "VerifiableCredential"
+         *       ]
+         *     }
+         */
+        VerifiableCredential: Record<string, never>;
+        /**
          * @description With `explain=true`.
          * @enum {string}
          */
         VerificationReason: "none" | "expired" | "revoked" | "rebound" | "other_action" | "other_issuer" | "blocked" | "valid";
         VerificationResult: {
-            /** @description Unix seconds; only if `result` is true and the source has an expiry. */
+            /**
+             * @description Unix seconds; only if `result` is true and the source has an expiry.
+             * @example 1801386300
+             */
             expirationDate?: number;
             reason?: components["schemas"]["VerificationReason"];
             result: boolean;

@@ -1,9 +1,15 @@
 //! Functions for the interfaces in front of `/forward`: identify an agent, and explain a request.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use http::request::Parts;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
-use pyxis_store::Store;
+use pyxis_core::secret::SecretString;
+use pyxis_store::{Store, StoreEvent};
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::time::timeout;
 
 use crate::admin::explanation;
 pub use crate::admin::explanation::{ExplainedRequest, Explanation};
@@ -14,6 +20,9 @@ use crate::requests::control;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
+
+/// Time after which the key of an open stream is checked again.
+const RECHECK: Duration = Duration::from_mins(1);
 
 /// An authenticated agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +40,38 @@ pub struct AgentIdentity {
 ///
 /// Only the MCP server calls this, so that an access token is good there and nowhere else.
 pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> {
+    let (agent, key, connected_program) = resolve(state, bearer).await?;
+    Ok(identity(&state.last_used, state.now(), &agent, key, connected_program))
+}
+
+/// Resolves once `bearer` is refused, for a stream that outlives its request. Checks again after each change of
+/// configuration, and every minute.
+pub async fn until_refused(state: &State, bearer: &SecretString) {
+    let mut events = state.store.subscribe();
+    while resolve(state, bearer.expose()).await.is_ok() {
+        // A token may also expire.
+        drop(timeout(RECHECK, configuration_change(&mut events)).await);
+    }
+}
+
+async fn configuration_change(events: &mut broadcast::Receiver<StoreEvent>) {
+    loop {
+        match events.recv().await {
+            Ok(StoreEvent::Configuration) | Err(RecvError::Lagged(_)) => return,
+            Ok(_) => {}
+            Err(RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+async fn resolve(state: &State, bearer: &str) -> Result<(Arc<ResolvedAgent>, CallerKey, Option<String>)> {
     let (key, connected_program) = if is_access_token(bearer) {
         of_token(&state.store, state.now(), bearer).await?
     } else {
         (CallerKey::digest(bearer), None)
     };
     let agent = state.config_cache.agent_now(&state.store, key).await?;
-    Ok(identity(&state.last_used, state.now(), &agent, key, connected_program))
+    Ok((agent, key, connected_program))
 }
 
 /// The agent that an agent key belonged to when configuration was last read. It may be stale: only for a request that

@@ -1,16 +1,18 @@
 //! Server of the official test suite's tools, resources and prompts, behind the transport and the checks of Pyxis:
 //! `ci/conformance.sh` starts it. It prints its URL and an agent key, and serves until its input ends.
-#![expect(deprecated, reason = "the suite for 2025-11-25 calls for log messages")]
+#![expect(deprecated, reason = "the suite for 2025-11-25 calls for log messages and subscriptions")]
 #![expect(
     clippy::expect_used,
     clippy::print_stdout,
     reason = "a fixture that cannot go on fails, and says its URL"
 )]
 
+mod client_requests;
 mod content;
 mod input_required;
 mod notifications;
 mod server;
+mod subscriptions;
 mod tasks;
 
 use std::net::SocketAddr;
@@ -25,6 +27,7 @@ use pyxis_testkit::installation::Installation;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 #[tokio::main]
 async fn main() {
@@ -41,11 +44,13 @@ async fn main() {
         credentials: AgentScope::All,
     };
     let (_, key) = agents::create(&node.gateway, &Actor::cli(workspace), input).await.expect("an agent");
-    let router = pyxis_mcp::mount(&node.gateway, false, server::Fixture::default());
+    let (stop, stopped) = watch::channel(false);
+    let router = pyxis_mcp::mount(&node.gateway, false, stopped, &server::Fixture::default());
     println!("{}", json!({ "url": format!("http://{address}"), "agent_key": key.expose() }));
-    let ended = async {
+    let ended = async move {
         let mut input = Vec::new();
         let _ = tokio::io::stdin().read_to_end(&mut input).await;
+        stop.send_replace(true);
     };
     axum::serve(listener, router).with_graceful_shutdown(ended).await.expect("a server");
 }

@@ -2,11 +2,11 @@
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ClientCapabilities,
-    CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
-    GetTaskParams, GetTaskResult, Implementation, InputRequiredResult, ListPromptsResult,
+    CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, GetTaskParams, GetTaskResult, Implementation, InputRequiredResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
-    SetLevelRequestParams, Tool, UpdateTaskParams,
+    SetLevelRequestParams, SubscribeRequestParams, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::task_manager::TaskManager;
@@ -15,12 +15,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::input_required::{self, Attempt};
-use super::{content, notifications, tasks};
+use super::subscriptions::Subscriptions;
+use super::{client_requests, content, notifications, tasks};
 
-/// The fixture. It keeps nothing between messages but its tasks, which Pyxis keeps in the database.
+/// The fixture. It keeps its tasks between messages, which Pyxis keeps in the database, and subscriptions of sessions.
 #[derive(Clone, Default)]
 pub(super) struct Fixture {
     tasks: TaskManager,
+    subscriptions: Subscriptions,
 }
 
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
@@ -70,12 +72,22 @@ impl ServerHandler for Fixture {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
+            .enable_resources_subscribe()
             .enable_prompts()
             .enable_completions()
             .enable_logging()
             .enable_tasks()
             .build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new("pyxis-conformance", "1"))
+    }
+
+    /// Only a session can have subscriptions, and the newest version has none.
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let mut info = self.get_info();
+        if let Some(resources) = &mut info.capabilities.resources {
+            resources.subscribe = None;
+        }
+        Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -92,6 +104,7 @@ impl ServerHandler for Fixture {
             .iter()
             .chain(&input_required::TOOLS)
             .chain(&notifications::TOOLS)
+            .chain(&client_requests::TOOLS)
             .chain(&tasks::TOOLS)
             .chain(&["test_missing_capability"]);
         let mut tools: Vec<Tool> = simple.map(|name| tool(name, &none)).collect::<Result<_, _>>()?;
@@ -107,6 +120,9 @@ impl ServerHandler for Fixture {
     ) -> Result<CallToolResponse, ErrorData> {
         if notifications::TOOLS.contains(&&*request.name) {
             return notifications::call(&request.name, &context).await;
+        }
+        if client_requests::TOOLS.contains(&&*request.name) {
+            return client_requests::call(&request, &context).await;
         }
         if tasks::TOOLS.contains(&&*request.name) {
             return tasks::call(&self.tasks, request, &context);
@@ -170,6 +186,22 @@ impl ServerHandler for Fixture {
         };
         let found = content::resource(&request.uri).ok_or_else(unknown)?;
         Ok(complete::<ReadResourceResult>(found)?.into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.add(&context, request.uri)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(&context, request.uri)
     }
 
     async fn list_prompts(

@@ -1,21 +1,25 @@
 //! `pyxis mcp`: the MCP server over standard input and output.
 //!
 //! A bridge to a running server. Each line is one message and becomes one request; the answers are lines again, in the
-//! order in which they arrive. The bridge understands only what the HTTP headers repeat of a message.
+//! order in which they arrive. The bridge understands only what the HTTP headers repeat of a message, and the session
+//! of an older client.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod events;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Request};
 use pyxis_net::Client;
-use pyxis_net::body::{full, read_capped};
+use pyxis_net::body::{empty, full, read_capped};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, stdin, stdout};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use self::events::EventReader;
 use super::{connect, quiet, settings};
 use crate::app;
 use crate::cli::{Global, McpBridge};
@@ -27,6 +31,12 @@ const MAX_MESSAGE: u64 = 16 * 1024 * 1024;
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// Longest time until an answer begins. A call may wait a minute for a person.
 const PATIENCE: Duration = Duration::from_mins(3);
+/// Longest time to wait for the end of the session.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Header with the id of a session.
+const SESSION: &str = "mcp-session-id";
+/// Header with the version of the protocol.
+const VERSION: &str = "mcp-protocol-version";
 /// JSON-RPC code of a message that cannot be read.
 const PARSE_ERROR: i64 = -32700;
 /// JSON-RPC code of a server that cannot be reached.
@@ -37,8 +47,15 @@ struct Bridge {
     client: Client,
     url: String,
     authorization: HeaderValue,
-    /// Version that the client negotiated, if it did.
-    version: Mutex<Option<String>>,
+    negotiated: Mutex<Negotiated>,
+}
+
+/// Result of the handshake of an older client.
+#[derive(Clone, Default)]
+struct Negotiated {
+    version: Option<String>,
+    /// Session that the server gave, which it may forget.
+    session: Option<HeaderValue>,
 }
 
 pub(super) async fn run(global: &Global, options: McpBridge) -> Result<()> {
@@ -52,10 +69,11 @@ pub(super) async fn run(global: &Global, options: McpBridge) -> Result<()> {
     authorization.set_sensitive(true);
     // The server's address is the operator's own, and often a private one.
     let client = app::client(&settings(&quiet(global.flags()))?)?.private();
-    let bridge = Arc::new(Bridge { client, url, authorization, version: Mutex::new(None) });
+    let bridge = Arc::new(Bridge { client, url, authorization, negotiated: Mutex::default() });
     let (answers, queue) = mpsc::channel(64);
     let writer = tokio::spawn(write(queue));
     read(&bridge, answers).await?;
+    bridge.end_session().await;
     writer.await?
 }
 
@@ -74,16 +92,18 @@ async fn read(bridge: &Arc<Bridge>, answers: mpsc::Sender<String>) -> Result<()>
         }
         let (bridge, answers) = (Arc::clone(bridge), answers.clone());
         let message = serde_json::from_slice::<Value>(&line);
-        // What follows a handshake is sent with the version that it negotiates.
-        let is_handshake = message.as_ref().is_ok_and(|message| message["method"] == "initialize");
+        // What follows a handshake is sent with the version that it negotiates, and in a session that is ready.
+        let is_handshake = message.as_ref().is_ok_and(|message| {
+            matches!(message["method"].as_str(), Some("initialize" | "notifications/initialized"))
+        });
         let sending = async move {
-            let found = match message {
-                Ok(message) => bridge.forward(&message, &line).await,
-                Err(error) => vec![failure(&Value::Null, PARSE_ERROR, &error.to_string())],
+            let failed = match message {
+                Ok(message) => bridge.forward(&message, &line, &answers).await,
+                Err(error) => Some(failure(&Value::Null, PARSE_ERROR, &error.to_string())),
             };
-            for answer in found {
+            if let Some(failed) = failed {
                 // The writer ends only with the process.
-                drop(answers.send(answer).await);
+                drop(answers.send(failed).await);
             }
         };
         if is_handshake {
@@ -108,41 +128,77 @@ async fn write(mut queue: mpsc::Receiver<String>) -> Result<()> {
 }
 
 impl Bridge {
-    /// The answers to one message: none for a notification.
-    async fn forward(&self, message: &Value, line: &[u8]) -> Vec<String> {
-        match self.exchange(message, line).await {
-            Ok(answers) => answers,
-            Err(_) if message["id"].is_null() => Vec::new(),
-            Err(error) => vec![failure(&message["id"], UNREACHABLE, &format!("{error:#}"))],
-        }
+    /// Sends the answers to one message: none to a notification. Returns the failure of a request.
+    async fn forward(&self, message: &Value, line: &[u8], answers: &mpsc::Sender<String>) -> Option<String> {
+        let error = self.exchange(message, line, answers).await.err()?;
+        let is_request = !message["id"].is_null() && message["method"].is_string();
+        is_request.then(|| failure(&message["id"], UNREACHABLE, &format!("{error:#}")))
     }
 
-    async fn exchange(&self, message: &Value, line: &[u8]) -> Result<Vec<String>> {
+    async fn exchange(&self, message: &Value, line: &[u8], answers: &mpsc::Sender<String>) -> Result<()> {
         let request = self.request(message, line)?;
         let response = self.client.send(request, PATIENCE).await;
         let response = response.with_context(|| format!("cannot reach Pyxis at {}", self.url))?;
         let (head, body) = response.into_parts();
+        let is_handshake = message["method"] == "initialize";
+        if is_handshake {
+            self.negotiated().session = head.headers.get(SESSION).cloned();
+        }
+        if is_stream(&head.headers) {
+            let mut events = EventReader::new(body, MAX_ANSWER);
+            while let Some(answer) = events.next().await? {
+                self.pass_on(is_handshake, answer, answers).await;
+            }
+            return Ok(());
+        }
         let body = read_capped(body, MAX_ANSWER).await.context("the answer of Pyxis broke off")?;
-        let answers = messages(&Response::from_parts(head.clone(), ()), &body);
-        if answers.is_empty() && !head.status.is_success() {
-            anyhow::bail!("Pyxis answered {}: {}", head.status, refusal_text(&body));
+        match events::message(&body) {
+            Some(answer) => self.pass_on(is_handshake, answer, answers).await,
+            None if !head.status.is_success() => {
+                anyhow::bail!("Pyxis answered {}: {}", head.status, refusal_text(&body));
+            }
+            None => {}
         }
-        if message["method"] == "initialize" {
-            self.note_version(&answers);
+        Ok(())
+    }
+
+    async fn pass_on(&self, is_handshake: bool, answer: String, answers: &mpsc::Sender<String>) {
+        if is_handshake {
+            self.note_version(&answer);
         }
-        Ok(answers)
+        // The writer ends only with the process.
+        drop(answers.send(answer).await);
+    }
+
+    /// Tells the server that the session is over, so that it makes room. A server that is away forgets it anyway.
+    async fn end_session(&self) {
+        let Negotiated { version, session } = self.negotiated().clone();
+        let Some(session) = session else { return };
+        let request = Request::delete(&self.url).header(AUTHORIZATION, &self.authorization);
+        let request = request.header(SESSION, session).header(VERSION, version.unwrap_or_default());
+        if let Ok(request) = request.body(empty()) {
+            drop(self.client.send(request, FAREWELL).await);
+        }
+    }
+
+    fn negotiated(&self) -> MutexGuard<'_, Negotiated> {
+        self.negotiated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn request(&self, message: &Value, line: &[u8]) -> Result<Request<pyxis_net::body::Body>> {
         let params = &message["params"];
         let own = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-        let negotiated = self.version.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let negotiated = self.negotiated().clone();
         let mut request = Request::post(&self.url)
             .header(AUTHORIZATION, &self.authorization)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
-        if let Some(version) = own.or(negotiated.as_deref()) {
-            request = request.header("mcp-protocol-version", version);
+        if let Some(version) = own.or(negotiated.version.as_deref()) {
+            request = request.header(VERSION, version);
+        }
+        let has_session = own.is_none() && message["method"] != "initialize";
+        if let Some(session) = negotiated.session.filter(|_| has_session) {
+            request = request.header(SESSION, session);
         }
         // Messages that name their version repeat these in headers.
         if own.is_some() {
@@ -156,30 +212,16 @@ impl Bridge {
         Ok(request.body(full(line.trim_ascii().to_vec()))?)
     }
 
-    fn note_version(&self, answers: &[String]) {
-        let version = answers.iter().find_map(|answer| {
-            let answer: Value = serde_json::from_str(answer).ok()?;
-            answer["result"]["protocolVersion"].as_str().map(str::to_owned)
-        });
-        *self.version.lock().unwrap_or_else(PoisonError::into_inner) = version;
+    fn note_version(&self, answer: &str) {
+        let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+        if let Some(version) = answer["result"]["protocolVersion"].as_str() {
+            self.negotiated().version = Some(version.to_owned());
+        }
     }
 }
 
-/// The messages of an answer, each on one line.
-fn messages(head: &Response<()>, body: &[u8]) -> Vec<String> {
-    if head.status() == StatusCode::ACCEPTED || body.is_empty() {
-        return Vec::new();
-    }
-    let text = String::from_utf8_lossy(body);
-    let kind = head.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let parts: Vec<&str> = if kind.starts_with("text/event-stream") {
-        text.lines().filter_map(|line| line.strip_prefix("data:")).collect()
-    } else {
-        vec![&text]
-    };
-    let is_message = |value: &Value| value["jsonrpc"] == "2.0";
-    let parsed = parts.into_iter().filter_map(|part| serde_json::from_str::<Value>(part).ok());
-    parsed.filter(is_message).map(|value| value.to_string()).collect()
+fn is_stream(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// Text of a refusal, in a line.

@@ -72,12 +72,12 @@ engines! {
         assert!(then.contains("up to the end of 2026-01-01 (UTC)"), "{then}");
         assert_eq!(facts(&then), ["2", "1", "50 %"]);
         assert!(day(&then, "2026-01-01") && !day(&then, "2026-01-02"), "{then}");
-        for (page, query, expected) in [(&now, "", "3,2,true"), (&then, "&#38;at=2026-01-01", "1,2,false")] {
+        for (page, query, expected) in [(&now, "", "3,2,true"), (&then, "&amp;at=2026-01-01", "1,2,false")] {
             for format in ["csv", "parquet"] {
                 let link = format!("{path}/export?format={format}{query}");
                 assert!(page.contains(&format!("href=\"{link}\"")), "{link}: {page}");
             }
-            let file = browser.get(&format!("{path}/export?format=csv{}", query.replace("&#38;", "&"))).await.text;
+            let file = browser.get(&format!("{path}/export?format=csv{}", query.replace("&amp;", "&"))).await.text;
             assert!(file.contains(&format!("{OTHER},{expected},")), "{file}");
         }
         assert_eq!(browser.get("/app/scorers/999/population").await.status, StatusCode::NOT_FOUND);

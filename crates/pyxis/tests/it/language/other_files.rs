@@ -25,7 +25,8 @@ const SKIPPED_FILES: &[&str] = &[
 ];
 
 /// Names of libraries and words of protocols.
-const FOREIGN_NAMES: &[&str] = &["is_cancelled()", "context.cancelled()", "json!(\"cancelled\")"];
+const FOREIGN_NAMES: &[&str] =
+    &["is_cancelled()", "context.cancelled()", "json!(\"cancelled\")", "\"notifications/cancelled\""];
 
 /// Every such file.
 pub(super) fn other_files() -> Vec<PathBuf> {

@@ -16,12 +16,12 @@ pub(super) async fn impatient(setup: Setup) -> Site {
     Site::with(setup.env("PX_MCP_WAIT_SECS", "0")).await
 }
 
-fn txn(result: &Value) -> String {
+pub(super) fn txn(result: &Value) -> String {
     result["structuredContent"]["txn_id"].as_str().unwrap_or_else(|| panic!("no txn_id: {result}")).to_owned()
 }
 
 /// The only request that waits for a person.
-async fn waiting(site: &Site) -> String {
+pub(super) async fn waiting(site: &Site) -> String {
     until("a request waits", async || {
         let listed = site.owner.client.get("/approvals").send().await.json();
         let first = listed["approvals"].as_array().and_then(|all| all.first().cloned());

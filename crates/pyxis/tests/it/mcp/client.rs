@@ -22,8 +22,29 @@ impl Mcp {
 
     /// A client of the newest version, with this key.
     pub(super) fn of(app: &App, key: &str) -> Self {
-        let client = app.anonymous().with("authorization", &format!("Bearer {key}"));
+        Self::at(app.anonymous(), key)
+    }
+
+    /// A client of the newest version, with this key, of the server that `anonymous` talks to.
+    pub(super) fn at(anonymous: Client, key: &str) -> Self {
+        let client = anonymous.with("authorization", &format!("Bearer {key}"));
         Self { client, version: NEWEST, capabilities: json!({}) }
+    }
+
+    /// The same, with another key.
+    pub(super) fn with_key(&self, key: &str) -> Self {
+        Self { client: self.client.clone().with("authorization", &format!("Bearer {key}")), ..self.clone() }
+    }
+
+    /// The same, in a session.
+    pub(super) fn in_session(&self, id: &str) -> Self {
+        Self { client: self.client.clone().with("mcp-session-id", id), ..self.clone() }
+    }
+
+    /// A request without a message: `GET` opens a stream, `DELETE` ends the session.
+    pub(super) fn bare(&self, method: &str) -> Call {
+        let call = self.client.call(method, "/mcp").header("accept", "text/event-stream");
+        call.header("mcp-protocol-version", self.version)
     }
 
     /// The same, speaking another version.
@@ -54,14 +75,16 @@ impl Mcp {
         self.request_of(&self.message(method, params))
     }
 
+    /// A request with this message, which may be a response, without headers that repeat it.
+    pub(super) fn request_with(&self, message: &Value) -> Call {
+        let call = self.client.post("/mcp", message).header("accept", "application/json, text/event-stream");
+        call.header("mcp-protocol-version", self.version)
+    }
+
     /// A request with this message, whose headers fit it.
     pub(super) fn request_of(&self, message: &Value) -> Call {
         let (method, params) = (message["method"].as_str().unwrap(), &message["params"]);
-        let call = self
-            .client
-            .post("/mcp", message)
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", self.version);
+        let call = self.request_with(message);
         if self.version != NEWEST {
             return call;
         }

@@ -41,7 +41,8 @@ async fn both(mcp: &Mcp, arguments: &Value) -> [(u16, String, Value); 2] {
 #[tokio::test]
 async fn a_plain_call_is_answered_as_the_sdk_answers_it() {
     let site = impatient(Setup::new()).await;
-    site.upstream.reply_with(|_| Reply::json(BODY));
+    // With the server's own `Date`, two answers would differ when a second begins between them.
+    site.upstream.reply_with(|_| Reply::json(BODY).header("date", "Sat, 28 Nov 2026 12:00:00 GMT"));
     let plain = Mcp::new(&site);
     known(&site, &plain).await;
     let tasks = plain.able(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));

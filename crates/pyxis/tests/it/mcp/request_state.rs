@@ -9,6 +9,7 @@ use pyxis_gateway::Config;
 use pyxis_mcp::PlainCalls;
 use pyxis_testkit::database::TestDatabase;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tower::ServiceExt;
 
 use super::client::NEWEST;
@@ -40,7 +41,7 @@ async fn call(proxy: &Proxy, further: &Value) -> Value {
         .body(Body::from(message.to_string()))
         .unwrap();
     let response: Response<Body> =
-        PlainCalls::new(&proxy.state).router(false).oneshot(request).await.unwrap();
+        PlainCalls::new(&proxy.state).router(false, watch::channel(false).1).oneshot(request).await.unwrap();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     serde_json::from_slice(&body).unwrap_or_else(|_| panic!("no message: {body:?}"))
 }

@@ -5,8 +5,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use super::approvals::impatient;
 use super::client::{Mcp, forwarded};
-use crate::support::{App, Site};
+use crate::support::{App, Setup, Site};
 
 /// The answers of `pyxis mcp` to these lines.
 async fn bridged(app: &App, url: &str, key: &str, lines: &[String]) -> Vec<Value> {
@@ -55,6 +56,26 @@ async fn clients_of_the_old_and_the_new_protocol_reach_the_server_through_the_br
     assert_eq!(answers.len(), 2, "{answers:?}");
     assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
     assert_eq!(answers[1]["result"]["structuredContent"]["status"], 200, "{answers:?}");
+}
+
+#[tokio::test]
+async fn a_client_behind_the_bridge_has_a_session_and_opens_the_approval_page() {
+    let site = impatient(Setup::new()).await;
+    let key = site.app.bootstrap["agent_key"].as_str().unwrap();
+    let older = Mcp::new(&site).speaking("2025-11-25");
+    let hello = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {"url": {}}},
+        "clientInfo": {"name": "older", "version": "3"},
+    });
+    let call = json!({"name": "call", "arguments": forwarded(&site, "POST", "/things")});
+    let lines = [
+        older.message("initialize", &hello).to_string(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+        older.message("tools/call", &call).to_string(),
+    ];
+    let [_, asked, result] = bridged(&site.app, &url(&site), key, &lines).await.try_into().unwrap();
+    assert_eq!((&asked["method"], &asked["params"]["mode"]), (&json!("elicitation/create"), &json!("url")));
+    assert_eq!(result["result"]["structuredContent"]["outcome"], "pending", "{result}");
 }
 
 #[tokio::test]
