@@ -174,6 +174,7 @@ test("a holder asks this server for a Stamp of its own, and gets it only if its 
   const ask = async (page) => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("You do not pass yet").waitFor();
+    await page.getByText("Allow lists: Joined in the first year", { exact: true }).waitFor();
     const button = page.getByRole("button", { name: "Get it here: EarlyMember" });
     for (const viewport of SIZES) {
       await page.setViewportSize(viewport);

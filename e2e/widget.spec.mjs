@@ -330,6 +330,7 @@ test("a visitor gets a Stamp of the server in the page, and only if its rule hol
   const ask = async (page) => {
     await connect(page);
     await page.getByText("Not enough yet", { exact: true }).waitFor();
+    await page.getByText("Joined in the first year", { exact: true }).waitFor();
     const button = page.getByRole("button", { name: "Get it here EarlyMember" });
     await button.focus();
     await page.keyboard.press("Enter");

@@ -148,7 +148,9 @@ function show(check) {
   const noneIdle = check.stamps.length > 0 ? "All your Stamps count." : "You have no Stamps yet.";
   list("not", check.stamps.filter((stamp) => !counts(stamp)).map(idle), noneIdle);
   const help = (stamp) => {
-    const words = [stamp.platform, stamp.how || stamp.description].filter(Boolean).join(": ");
+    // Its button says how to get a Stamp that is issued here.
+    const about = (!stamp.issued_here && stamp.how) || stamp.description;
+    const words = [stamp.platform, about].filter(Boolean).join(": ");
     const way = stamp.issued_here ? [request(stamp)] : stamp.url ? [link(stamp)] : [];
     return [...named(stamp), element("span", words, "sub"), ...way];
   };

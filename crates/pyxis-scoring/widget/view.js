@@ -170,8 +170,9 @@ class View {
 
   item(stamp, info, points, about, className, link) {
     const platform = info.platforms[stamp.platform]?.name;
-    // A description tells Stamps of one platform apart; without one, the technical name has to.
-    const title = platform && stamp.description ? platform : stamp.name;
+    // A description tells Stamps of one platform apart; without one, the technical name has to. Own Stamps are known by
+    // their names.
+    const title = platform && stamp.description && !stamp.issued_here ? platform : stamp.name;
     return h("li", { part: "stamp", class: className },
       h("span", { class: "name" }, title),
       h("span", { class: "points" }, this.t("points", { points: this.numbers.format(Number(points)) })),

@@ -237,8 +237,8 @@ async fn show_widget(Extract(state): Extract<State>, segments: Segments, headers
         let (workspace, scorer) = (page.key.workspace, page.key.scorer);
         let row = known_scorer(&state.store, state.now(), workspace, scorer).await?;
         let terms = scorers::terms(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)?;
-        let catalogue = catalogue::in_force(&state.store, workspace).await?;
-        let mut view = view(scorer, row.name, &terms, &catalogue.platforms);
+        let platforms = catalogue::served(&state.store, workspace).await?;
+        let mut view = view(scorer, row.name, &terms, &platforms);
         let offers = self_check::offers(&state.store, workspace).await;
         let offers = offers.map_err(|error| Error::Internal(error.into()))?;
         for stamp in &mut view.stamps {

@@ -95,8 +95,8 @@ pub async fn open_page(state: &State, scorer: ScorerId) -> Result<Option<OpenPag
     let Some(row) = row else { return Ok(None) };
     let terms = scorers::terms(&state.store, key.workspace, scorer).await?;
     let terms = terms.ok_or(Error::not_found("scorer"))?;
-    let catalogue = catalogue::in_force(&state.store, key.workspace).await?;
-    let known = known(&catalogue.platforms);
+    let platforms = catalogue::served(&state.store, key.workspace).await?;
+    let known = known(&platforms);
     let counting = terms.weights.iter().filter(|(_, weight)| **weight > Decimal::ZERO);
     let mut stamps: Vec<_> = counting.map(|(name, weight)| weighed(&known, name, *weight)).collect();
     sort(&mut stamps);
@@ -109,8 +109,8 @@ pub(crate) async fn check(store: &Store, now: UnixMillis, place: ScoreKey) -> Re
     let found = stamps::show(store, workspace, Some(scorer), address, now).await?;
     let terms = scorers::terms(store, workspace, scorer).await?;
     let terms = terms.ok_or(Error::not_found("scorer"))?;
-    let catalogue = catalogue::in_force(store, workspace).await?;
-    let known = known(&catalogue.platforms);
+    let platforms = catalogue::served(store, workspace).await?;
+    let known = known(&platforms);
     // One that another address holds, or that is on its way, is no suggestion.
     let helps = |line: &StampLine| matches!(line.standing, StampStatus::Expired);
     let held: Vec<&StampName> =

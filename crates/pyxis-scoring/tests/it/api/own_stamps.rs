@@ -153,7 +153,12 @@ engines! {
         let ask = async |token: &str, body: &Value| self_check::ask(scene, scorer, "/issue", OWN, token, body.clone()).await;
         let token = sign_in(scene, scorer, &member).await;
         let check = self_check::ask(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
-        assert_eq!(check["suggestions"][0]["issued_here"], "none", "{check}");
+        let suggested = &check["suggestions"][0];
+        assert_eq!(
+            (&suggested["issued_here"], &suggested["description"], &suggested["platform"]),
+            (&json!("none"), &json!("Joined in the first year"), &json!("Allow lists")),
+            "{check}"
+        );
         assert_eq!(word(&ask(&token, &wanted).await), "accepted");
         let check = self_check::ask(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
         assert_eq!((&check["passing"], &check["suggestions"]), (&json!(true), &json!([])));
@@ -177,6 +182,7 @@ engines! {
         let view = page.send(Method::GET, "", None, Value::Null).await.json();
         let offered = &view["stamps"][0];
         assert_eq!((&offered["name"], &offered["issued_here"]), (&json!("Member"), &json!("none")), "{view}");
+        assert_eq!((&offered["description"], &offered["platform"]), (&json!("Joined in the first year"), &json!("allow-lists")));
         let wanted = json!({ "stamps": [{ "provider": "Member" }] });
         let token = page.sign_in(&member).await;
         assert_eq!(page.score(&token).await.json()["passing_score"], false);
