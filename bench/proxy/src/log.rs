@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 use tokio::sync::oneshot;
 
 /// A line and who waits for it.
-type Line = (String, oneshot::Sender<()>);
+type LogLine = (String, oneshot::Sender<()>);
 
 /// The sending side.
 #[derive(Clone)]
-pub struct Log(Sender<Line>);
+pub struct Log(Sender<LogLine>);
 
 impl Log {
     pub fn create(path: &Path) -> Result<Self> {
@@ -31,7 +31,7 @@ impl Log {
 }
 
 /// Ends with the first failure: nothing is answered that is not on the disk.
-fn serve(mut file: File, waiting: &Receiver<Line>) {
+fn serve(mut file: File, waiting: &Receiver<LogLine>) {
     let mut text = String::new();
     let mut answers = Vec::new();
     while let Ok(first) = waiting.recv() {

@@ -16,7 +16,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::hex;
 use pyxis_signing::{eip712::abi_words, recovery};
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 
 const STAMPS: u64 = 5;
 /// 1 January of 2026 and of 2099.
@@ -39,7 +39,7 @@ fn write(issuer: &Eip712Issuer, count: u64) -> Result<()> {
     eprintln!("{}", issuer.did());
     let mut out = BufWriter::new(stdout().lock());
     for number in 0..count {
-        let claim = Claim {
+        let claim = CredentialFields {
             address: holder(number / STAMPS),
             provider: &format!("Stamp#{}", number % STAMPS),
             nullifiers: &[&nullifier(number)],

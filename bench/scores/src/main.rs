@@ -24,17 +24,17 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const QUERY: &str = "SELECT body FROM bare_scores WHERE scorer_id = $1 AND address = $2";
 const CONNECTIONS: usize = 4;
 
-type Place = (i64, [u8; 20]);
+type ScoreKey = (i64, [u8; 20]);
 
-enum Source {
+enum ScoreSource {
     Constant(String),
-    Memory(HashMap<Place, Box<str>>),
+    Memory(HashMap<ScoreKey, Box<str>>),
     Sqlite(Vec<Mutex<rusqlite::Connection>>),
     Postgres(Vec<(tokio_postgres::Client, Statement)>),
 }
 
 struct Scores {
-    source: Source,
+    source: ScoreSource,
     next: AtomicUsize,
 }
 
@@ -44,7 +44,7 @@ async fn main() -> Result<()> {
     let usage = "usage: scores-bare ADDRESS constant|memory FILE|FILE|postgres://…";
     let address = arguments.next().context(usage)?;
     let source = match arguments.next().context(usage)?.as_str() {
-        "memory" => Source::Memory(read_all(&arguments.next().context(usage)?)?),
+        "memory" => ScoreSource::Memory(read_all(&arguments.next().context(usage)?)?),
         source => open(source).await?,
     };
     let scores = Arc::new(Scores { source, next: AtomicUsize::new(0) });
@@ -57,9 +57,9 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-async fn open(source: &str) -> Result<Source> {
+async fn open(source: &str) -> Result<ScoreSource> {
     if source == "constant" {
-        return Ok(Source::Constant(constant()));
+        return Ok(ScoreSource::Constant(constant()));
     }
     if source.starts_with("postgres") {
         let mut clients = Vec::new();
@@ -69,14 +69,14 @@ async fn open(source: &str) -> Result<Source> {
             let statement = client.prepare(QUERY).await?;
             clients.push((client, statement));
         }
-        return Ok(Source::Postgres(clients));
+        return Ok(ScoreSource::Postgres(clients));
     }
     let connect = |_| -> Result<Mutex<rusqlite::Connection>> {
         let connection = rusqlite::Connection::open(source)?;
         connection.execute_batch("PRAGMA query_only = ON")?;
         Ok(Mutex::new(connection))
     };
-    Ok(Source::Sqlite((0..CONNECTIONS).map(connect).collect::<Result<_>>()?))
+    Ok(ScoreSource::Sqlite((0..CONNECTIONS).map(connect).collect::<Result<_>>()?))
 }
 
 fn constant() -> String {
@@ -98,7 +98,7 @@ fn constant() -> String {
 }
 
 /// Every record of a database.
-fn read_all(path: &str) -> Result<HashMap<Place, Box<str>>> {
+fn read_all(path: &str) -> Result<HashMap<ScoreKey, Box<str>>> {
     let connection = rusqlite::Connection::open(path)?;
     let mut statement = connection.prepare("SELECT scorer_id, address, body FROM bare_scores")?;
     let record = |row: &rusqlite::Row<'_>| Ok(((row.get(0)?, row.get(1)?), row.get(2)?));
@@ -117,17 +117,17 @@ impl Scores {
     async fn find(&self, scorer: i64, address: [u8; 20]) -> Result<String> {
         let next = self.next.fetch_add(1, Ordering::Relaxed) % CONNECTIONS;
         match &self.source {
-            Source::Constant(body) => Ok(body.clone()),
-            Source::Memory(bodies) => {
+            ScoreSource::Constant(body) => Ok(body.clone()),
+            ScoreSource::Memory(bodies) => {
                 let body = bodies.get(&(scorer, address)).context("no such record")?;
                 Ok(body.to_string())
             }
-            Source::Sqlite(connections) => {
+            ScoreSource::Sqlite(connections) => {
                 let connection = connections[next].lock().map_err(|_| anyhow::anyhow!("poisoned"))?;
                 let mut statement = connection.prepare_cached(QUERY)?;
                 Ok(statement.query_row((scorer, &address[..]), |row| row.get(0))?)
             }
-            Source::Postgres(clients) => {
+            ScoreSource::Postgres(clients) => {
                 let (client, statement) = &clients[next];
                 Ok(client.query_one(statement, &[&scorer, &&address[..]]).await?.get(0))
             }

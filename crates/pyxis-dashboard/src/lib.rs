@@ -41,10 +41,10 @@ pub use router::router;
 
 /// State shared by all pages. A cheap clone.
 #[derive(Clone)]
-pub struct State(Arc<Inner>);
+pub struct State(Arc<DashboardContext>);
 
 /// The content of [`State`].
-pub struct Inner {
+pub struct DashboardContext {
     gateway: gateway::State,
     scoring: Option<scoring::State>,
     verify: OnceLock<verify::State>,
@@ -64,7 +64,7 @@ impl State {
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let cookies = cookies::Cookies::for_origin(&gateway.config.base_url);
-        Self(Arc::new(Inner {
+        Self(Arc::new(DashboardContext {
             gateway,
             scoring,
             verify: OnceLock::new(),
@@ -85,9 +85,9 @@ impl State {
 }
 
 impl std::ops::Deref for State {
-    type Target = Inner;
+    type Target = DashboardContext;
 
-    fn deref(&self) -> &Inner {
+    fn deref(&self) -> &DashboardContext {
         &self.0
     }
 }

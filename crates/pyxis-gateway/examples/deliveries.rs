@@ -26,7 +26,7 @@ use pyxis_gateway::admin::agents::AgentPatch;
 use pyxis_gateway::admin::credentials::CredentialInput;
 use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_gateway::admin::{agents, credentials, workspaces};
-use pyxis_gateway::{Actor, Config, Parts, SecretValue, State, workers};
+use pyxis_gateway::{Actor, Config, GatewayDependencies, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::{Appender, AuditKeys};
@@ -60,7 +60,7 @@ async fn state(url: DatabaseUrl, authority: &Authority) -> State {
         extra_roots: vec![authority.root()],
         ..ClientConfig::new(guard)
     };
-    State::new(Parts {
+    State::new(GatewayDependencies {
         audit: Appender::start(store.clone(), audit_keys.clone()),
         store,
         keyring,

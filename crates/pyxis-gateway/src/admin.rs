@@ -7,6 +7,7 @@ pub mod approver_count;
 pub mod audit;
 pub mod callers;
 pub mod channels;
+pub mod connected_accounts;
 pub mod connections;
 pub mod credentials;
 pub mod deny_all;

@@ -11,6 +11,7 @@ mod batch_assertion;
 pub mod batch_ceremony;
 pub mod ceremony;
 pub mod coverage;
+pub(crate) mod dead_nodes;
 pub mod decide;
 pub mod delivery;
 pub(crate) mod difference;

@@ -9,5 +9,5 @@ pub(crate) mod redaction;
 pub mod signing;
 pub(crate) mod signing_keys;
 pub(crate) mod sought;
-mod token_endpoint;
-pub mod tokens;
+pub(crate) mod token_endpoint;
+pub(crate) mod tokens;

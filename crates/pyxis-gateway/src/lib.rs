@@ -10,7 +10,6 @@ pub mod channels;
 mod config;
 pub mod connections;
 pub mod credentials;
-mod dead_nodes;
 mod error;
 pub mod forwarding;
 mod identity;
@@ -19,7 +18,6 @@ mod problems;
 pub mod receipts;
 mod requests;
 mod runtime;
-mod task_ends;
 pub mod tasks;
 mod values;
 pub mod workers;
@@ -43,7 +41,7 @@ pub use requests::entry_point::EntryPoint;
 pub use runtime::mtls_clients::{expiring_client_certificates, first_client_certificate_expiry};
 pub use runtime::resolve::CredentialOptions;
 pub use runtime::secret_value::SecretValue;
-pub use runtime::state::{Parts, State};
+pub use runtime::state::{GatewayDependencies, State};
 
 /// Path of [`forward`]. The routes below spell it out, so that every path can be read there.
 pub const FORWARD: &str = "/forward";

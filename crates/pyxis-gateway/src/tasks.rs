@@ -4,6 +4,7 @@
 pub mod agent_api;
 pub mod ceremony;
 pub mod decide;
+mod ends;
 pub(crate) mod expire;
 mod propose;
 mod response;
@@ -11,5 +12,6 @@ mod trimmed;
 pub mod view;
 mod withdraw;
 
+pub(crate) use ends::TaskEnds;
 pub(crate) use response::{TaskResponse, TaskStateName};
 pub(crate) use withdraw::withdraw_proposals;

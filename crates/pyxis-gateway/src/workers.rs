@@ -21,7 +21,8 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use crate::approvals::{execute, expire};
+use crate::approvals::{dead_nodes, execute, expire};
+use crate::channels;
 use crate::error::Result;
 use crate::notifications::announce::escalation;
 use crate::notifications::push;
@@ -29,7 +30,6 @@ use crate::notifications::webhooks::endpoint_queues;
 use crate::runtime::state::State;
 use crate::runtime::survival::{caught, restarted};
 use crate::tasks::expire as expire_task;
-use crate::{channels, dead_nodes};
 
 pub use crate::runtime::work::Stop;
 

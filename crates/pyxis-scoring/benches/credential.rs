@@ -10,7 +10,7 @@ use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::hex;
 use pyxis_scoring::credential::parse_and_verify_for_its_subject;
 use pyxis_signing::recovery::Signature;
-use pyxis_testkit::issuer::{Claim, Ed25519Issuer, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Ed25519Issuer, Eip712Issuer};
 
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 /// All credentials differ, so branch prediction and caches do not help.
@@ -20,8 +20,8 @@ fn main() {
     divan::main();
 }
 
-fn each<T>(issue: impl Fn(&Claim<'_>) -> T) -> Vec<T> {
-    let claim = |i: u16| Claim {
+fn each<T>(issue: impl Fn(&CredentialFields<'_>) -> T) -> Vec<T> {
+    let claim = |i: u16| CredentialFields {
         address: EvmAddress(std::array::from_fn(|at| i.to_be_bytes()[at % 2])),
         provider: "GitcoinContributorStatistics#totalContributionAmountGte#10",
         nullifiers: &["v0.0.0:eu7RH6ZXAtRhUm3wQ3jfMVYoJ18sXynFm2AvsjsT9FQ="],

@@ -47,5 +47,5 @@ pub use own::{CheckScope, RecheckCount, recheck as recheck_stamps, run as run_st
 pub use routes::openapi;
 pub use routes::{FastPathScore, SCORE, router};
 pub use scoring_db::ScoringDb;
-pub use state::{Config, JobConfig, Parts, State};
+pub use state::{Config, JobConfig, ScoringDependencies, State};
 pub use tabular::TableFormat;

@@ -77,7 +77,7 @@ impl Default for JobConfig {
 }
 
 /// Dependencies of scoring.
-pub struct Parts {
+pub struct ScoringDependencies {
     pub store: Store,
     /// Outbox for score-change events.
     pub outbox: Outbox,
@@ -104,10 +104,10 @@ pub struct Parts {
 
 /// A cheap handle on everything that scoring needs.
 #[derive(Clone)]
-pub struct State(Arc<Inner>);
+pub struct State(Arc<ScoringContext>);
 
 /// Shared state behind [`State`].
-pub struct Inner {
+pub struct ScoringContext {
     pub store: Store,
     /// The same store with the outbox; whatever changes scores writes to both.
     pub db: ScoringDb,
@@ -136,10 +136,12 @@ pub struct Inner {
 }
 
 impl State {
-    pub fn new(parts: Parts) -> Self {
-        let Parts { store, outbox, audit_keys, keyring, signer, managers, clock, entropy, .. } = parts;
-        let Parts { token_key, activity, networks, contract_wallets, config, .. } = parts;
-        Self(Arc::new(Inner {
+    pub fn new(parts: ScoringDependencies) -> Self {
+        let ScoringDependencies {
+            store, outbox, audit_keys, keyring, signer, managers, clock, entropy, ..
+        } = parts;
+        let ScoringDependencies { token_key, activity, networks, contract_wallets, config, .. } = parts;
+        Self(Arc::new(ScoringContext {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
             signer: ScoreSigner::new(store.clone(), keyring.clone(), signer),
@@ -189,9 +191,9 @@ impl ManagerAuth for State {
 }
 
 impl std::ops::Deref for State {
-    type Target = Inner;
+    type Target = ScoringContext;
 
-    fn deref(&self) -> &Inner {
+    fn deref(&self) -> &ScoringContext {
         &self.0
     }
 }

@@ -30,7 +30,7 @@ pub use credentials::{Credentials, Discovered, EnvironmentError};
 pub use error::Error;
 
 /// Configuration and dependencies of a signer.
-pub struct Parts {
+pub struct SignerContext {
     /// Credentials that it may sign with.
     pub credentials: Credentials,
     /// Bearer token that callers must send; `None` requires none.
@@ -51,19 +51,19 @@ pub struct Parts {
 
 /// Shared signer state. Cheap to clone.
 #[derive(Clone)]
-pub struct State(Arc<Parts>);
+pub struct State(Arc<SignerContext>);
 
 impl State {
     /// Creates the shared state.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: SignerContext) -> Self {
         Self(Arc::new(parts))
     }
 }
 
 impl std::ops::Deref for State {
-    type Target = Parts;
+    type Target = SignerContext;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &SignerContext {
         &self.0
     }
 }

@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 pub struct BadKey(&'static str);
 
 /// Key that signs assertions.
-pub struct JwtKey(Inner);
+pub struct JwtKey(JwtPrivateKey);
 
-enum Inner {
+enum JwtPrivateKey {
     Rsa(Box<ring::signature::RsaKeyPair>),
     P256(p256::ecdsa::SigningKey),
     Ed25519(ed25519_dalek::SigningKey),
@@ -46,22 +46,24 @@ impl JwtKey {
             (JwtAlgorithm::Rs256, PrivateKeyDer::Pkcs1(der)) => {
                 ring::signature::RsaKeyPair::from_der(der.secret_pkcs1_der())
                     .map(Box::new)
-                    .map(Inner::Rsa)
+                    .map(JwtPrivateKey::Rsa)
                     .ok()
             }
             (JwtAlgorithm::Rs256, PrivateKeyDer::Pkcs8(der)) => {
                 ring::signature::RsaKeyPair::from_pkcs8(der.secret_pkcs8_der())
                     .map(Box::new)
-                    .map(Inner::Rsa)
+                    .map(JwtPrivateKey::Rsa)
                     .ok()
             }
             (JwtAlgorithm::Es256, PrivateKeyDer::Pkcs8(der)) => {
                 p256::SecretKey::from_pkcs8_der(der.secret_pkcs8_der())
-                    .map(|key| Inner::P256(key.into()))
+                    .map(|key| JwtPrivateKey::P256(key.into()))
                     .ok()
             }
             (JwtAlgorithm::Es256, PrivateKeyDer::Sec1(der)) => {
-                p256::SecretKey::from_sec1_der(der.secret_sec1_der()).map(|key| Inner::P256(key.into())).ok()
+                p256::SecretKey::from_sec1_der(der.secret_sec1_der())
+                    .map(|key| JwtPrivateKey::P256(key.into()))
+                    .ok()
             }
             (JwtAlgorithm::EdDsa, PrivateKeyDer::Pkcs8(der)) => ed25519(der.secret_pkcs8_der()),
             _ => None,
@@ -73,9 +75,9 @@ impl JwtKey {
     /// randomness.
     pub fn sign(&self, claims: &Value, key_id: Option<&str>) -> Option<String> {
         let algorithm = match &self.0 {
-            Inner::Rsa(_) => "RS256",
-            Inner::P256(_) => "ES256",
-            Inner::Ed25519(_) => "EdDSA",
+            JwtPrivateKey::Rsa(_) => "RS256",
+            JwtPrivateKey::P256(_) => "ES256",
+            JwtPrivateKey::Ed25519(_) => "EdDSA",
         };
         let header = match key_id {
             Some(key_id) => json!({ "alg": algorithm, "kid": key_id, "typ": "JWT" }),
@@ -90,7 +92,7 @@ impl JwtKey {
     fn signature(&self, data: &[u8]) -> Option<Vec<u8>> {
         use ed25519_dalek::Signer;
         match &self.0 {
-            Inner::Rsa(key) => {
+            JwtPrivateKey::Rsa(key) => {
                 let mut signature = vec![0; key.public().modulus_len()];
                 // The library accepts no other source of randomness for blinding. The signature itself is
                 // deterministic.
@@ -98,21 +100,21 @@ impl JwtKey {
                 key.sign(&ring::signature::RSA_PKCS1_SHA256, &random, data, &mut signature).ok()?;
                 Some(signature)
             }
-            Inner::P256(key) => {
+            JwtPrivateKey::P256(key) => {
                 let signature: p256::ecdsa::Signature = key.try_sign(data).ok()?;
                 Some(signature.to_bytes().to_vec())
             }
-            Inner::Ed25519(key) => Some(key.sign(data).to_bytes().to_vec()),
+            JwtPrivateKey::Ed25519(key) => Some(key.sign(data).to_bytes().to_vec()),
         }
     }
 }
 
 /// The seed in a PKCS#8 document without attributes (RFC 8410, section 7).
-fn ed25519(der: &[u8]) -> Option<Inner> {
+fn ed25519(der: &[u8]) -> Option<JwtPrivateKey> {
     const HEAD: [u8; 16] =
         [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
     let seed: Zeroizing<[u8; 32]> = Zeroizing::new(der.strip_prefix(&HEAD)?.try_into().ok()?);
-    Some(Inner::Ed25519(ed25519_dalek::SigningKey::from_bytes(&seed)))
+    Some(JwtPrivateKey::Ed25519(ed25519_dalek::SigningKey::from_bytes(&seed)))
 }
 
 #[cfg(test)]
@@ -152,7 +154,7 @@ mod tests {
         let token = key.sign(&claims(), None).unwrap();
         let (signed, signature) = token.rsplit_once('.').unwrap();
         let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
-        let Inner::P256(key) = &key.0 else { panic!("another key") };
+        let JwtPrivateKey::P256(key) = &key.0 else { panic!("another key") };
         let public = key.verifying_key().to_sec1_point(false);
         let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public.as_bytes());
         public.verify(signed.as_bytes(), &signature).unwrap();

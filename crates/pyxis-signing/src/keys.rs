@@ -54,14 +54,14 @@ pub struct MessageSignature {
     pub recovery_id: Option<u8>,
 }
 
-enum Inner {
+enum PrivateKey {
     Ed25519(ed25519_dalek::SigningKey),
     Secp256k1(k256::ecdsa::SigningKey),
     P256(p256::ecdsa::SigningKey),
 }
 
 /// A private key, wiped when dropped.
-pub struct SigningKey(Inner);
+pub struct SigningKey(PrivateKey);
 
 impl std::fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -85,11 +85,13 @@ impl SigningKey {
     pub fn new(algorithm: Algorithm, secret: &[u8]) -> Result<Self, BadKey> {
         let bytes: Zeroizing<[u8; 32]> = Zeroizing::new(secret.try_into().map_err(|_| BadKey)?);
         Ok(Self(match algorithm {
-            Algorithm::Ed25519 => Inner::Ed25519(ed25519_dalek::SigningKey::from_bytes(&bytes)),
+            Algorithm::Ed25519 => PrivateKey::Ed25519(ed25519_dalek::SigningKey::from_bytes(&bytes)),
             Algorithm::Secp256k1 => {
-                Inner::Secp256k1(k256::ecdsa::SigningKey::from_slice(&*bytes).map_err(|_| BadKey)?)
+                PrivateKey::Secp256k1(k256::ecdsa::SigningKey::from_slice(&*bytes).map_err(|_| BadKey)?)
             }
-            Algorithm::P256 => Inner::P256(p256::ecdsa::SigningKey::from_slice(&*bytes).map_err(|_| BadKey)?),
+            Algorithm::P256 => {
+                PrivateKey::P256(p256::ecdsa::SigningKey::from_slice(&*bytes).map_err(|_| BadKey)?)
+            }
         }))
     }
 
@@ -102,32 +104,32 @@ impl SigningKey {
     /// Algorithm of the key.
     pub fn algorithm(&self) -> Algorithm {
         match &self.0 {
-            Inner::Ed25519(_) => Algorithm::Ed25519,
-            Inner::Secp256k1(_) => Algorithm::Secp256k1,
-            Inner::P256(_) => Algorithm::P256,
+            PrivateKey::Ed25519(_) => Algorithm::Ed25519,
+            PrivateKey::Secp256k1(_) => Algorithm::Secp256k1,
+            PrivateKey::P256(_) => Algorithm::P256,
         }
     }
 
     /// Public key in the format of [`MessageSignature::public_key`].
     pub fn public_key(&self) -> String {
         let bytes = match &self.0 {
-            Inner::Ed25519(key) => key.verifying_key().to_bytes().to_vec(),
-            Inner::Secp256k1(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
-            Inner::P256(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
+            PrivateKey::Ed25519(key) => key.verifying_key().to_bytes().to_vec(),
+            PrivateKey::Secp256k1(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
+            PrivateKey::P256(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
         };
         hex::encode(&bytes)
     }
 
     /// Ethereum address in the format of [`MessageSignature::address`].
     pub fn address(&self) -> Option<String> {
-        let Inner::Secp256k1(key) = &self.0 else { return None };
+        let PrivateKey::Secp256k1(key) = &self.0 else { return None };
         Some(checksummed(&address_of(key.verifying_key())))
     }
 
     /// Signature of a digest as contracts recover it: `r`, `s` and `v`, where `v` is 27 or 28. `None` if the key is not
     /// secp256k1.
     pub fn sign_recoverable(&self, digest: &[u8; 32]) -> Option<[u8; 65]> {
-        let Inner::Secp256k1(key) = &self.0 else { return None };
+        let PrivateKey::Secp256k1(key) = &self.0 else { return None };
         let (signature, recovery) = key.sign_prehash_recoverable(digest);
         let mut bytes = [0; 65];
         bytes[..64].copy_from_slice(&signature.to_bytes());
@@ -138,7 +140,7 @@ impl SigningKey {
     /// Signature of a digest as JSON Web Tokens have it (ES256): `r` and `s`, with `s` in the lower half. `None` if the
     /// key is not P-256.
     pub fn sign_es256(&self, digest: &[u8; 32]) -> Option<[u8; 64]> {
-        let Inner::P256(key) = &self.0 else { return None };
+        let PrivateKey::P256(key) = &self.0 else { return None };
         let signature: p256::ecdsa::Signature = key.sign_prehash(digest).ok()?;
         Some(signature.normalize_s().to_bytes().into())
     }
@@ -146,17 +148,17 @@ impl SigningKey {
     /// Signs. `None` if the algorithm needs a digest but `what` is a message.
     pub fn sign(&self, what: &ToSign) -> Option<MessageSignature> {
         let (signature, recovery_id) = match (&self.0, what) {
-            (Inner::Ed25519(key), ToSign::Message(message)) => (ed25519(key, message), None),
-            (Inner::Ed25519(key), ToSign::Digest(digest)) => (ed25519(key, digest), None),
-            (Inner::Secp256k1(key), ToSign::Digest(digest)) => {
+            (PrivateKey::Ed25519(key), ToSign::Message(message)) => (ed25519(key, message), None),
+            (PrivateKey::Ed25519(key), ToSign::Digest(digest)) => (ed25519(key, digest), None),
+            (PrivateKey::Secp256k1(key), ToSign::Digest(digest)) => {
                 let (signature, id) = key.sign_prehash_recoverable(digest);
                 (signature.to_bytes().to_vec(), Some(id.to_byte()))
             }
-            (Inner::P256(key), ToSign::Digest(digest)) => {
+            (PrivateKey::P256(key), ToSign::Digest(digest)) => {
                 let signature: p256::ecdsa::Signature = key.sign_prehash(digest).ok()?;
                 (signature.normalize_s().to_bytes().to_vec(), None)
             }
-            (Inner::Secp256k1(_) | Inner::P256(_), ToSign::Message(_)) => return None,
+            (PrivateKey::Secp256k1(_) | PrivateKey::P256(_), ToSign::Message(_)) => return None,
         };
         Some(MessageSignature {
             algorithm: self.algorithm(),

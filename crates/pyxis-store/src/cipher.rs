@@ -207,7 +207,7 @@ impl CipherKey {
         Sealed(sealed)
     }
 
-    fn open(&self, aad: &Aad, parts: &Parts<'_>) -> Result<SecretBytes, CipherError> {
+    fn open(&self, aad: &Aad, parts: &SealedFields<'_>) -> Result<SecretBytes, CipherError> {
         let payload = Payload { msg: parts.ciphertext, aad: &aad.encode() };
         self.cipher()
             .decrypt(&XNonce::from(parts.nonce), payload)
@@ -220,13 +220,13 @@ pub(crate) fn hmac(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
 }
 
-struct Parts<'s> {
+struct SealedFields<'s> {
     number: u32,
     nonce: [u8; NONCE],
     ciphertext: &'s [u8],
 }
 
-impl<'s> Parts<'s> {
+impl<'s> SealedFields<'s> {
     fn parse(sealed: &'s Sealed) -> Result<Self, CipherError> {
         let (header, ciphertext) = sealed.0.split_at_checked(HEADER).ok_or(CipherError::Malformed)?;
         let (number, nonce) = header[1..].split_at(4);
@@ -265,7 +265,7 @@ mod tests {
         let key = CipherKey(Secret::new(bytes(&entropy)));
         let aad = Aad { table: "credentials", column: "sealed_secret", row: "w/1".to_owned() };
         let sealed = key.seal(7, &entropy, &aad, b"hunter2");
-        let parts = Parts::parse(&sealed).unwrap();
+        let parts = SealedFields::parse(&sealed).unwrap();
         assert_eq!(parts.number, 7);
         assert_eq!(key.open(&aad, &parts).unwrap().expose(), b"hunter2");
         let other = Aad { row: "w/2".to_owned(), ..aad.clone() };
@@ -273,8 +273,11 @@ mod tests {
         for position in [HEADER, sealed.len() - 1] {
             let mut changed = sealed.clone();
             changed.0[position] ^= 1;
-            assert!(matches!(key.open(&aad, &Parts::parse(&changed).unwrap()), Err(CipherError::Rejected)));
+            assert!(matches!(
+                key.open(&aad, &SealedFields::parse(&changed).unwrap()),
+                Err(CipherError::Rejected)
+            ));
         }
-        assert!(matches!(Parts::parse(&Sealed(vec![LAYOUT; 5])), Err(CipherError::Malformed)));
+        assert!(matches!(SealedFields::parse(&Sealed(vec![LAYOUT; 5])), Err(CipherError::Malformed)));
     }
 }

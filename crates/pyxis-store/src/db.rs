@@ -79,7 +79,7 @@ pub fn normalize_name(name: &str) -> String {
 
 pub(crate) enum Backend {
     Sqlite(Box<pyxis_sqlite::Database>),
-    Postgres(Box<postgres::Database>),
+    Postgres(Box<postgres::PostgresDatabase>),
 }
 
 impl Backend {

@@ -178,10 +178,10 @@ pub enum Engine {
 /// An open database. Clones share it.
 #[derive(Clone)]
 pub struct Store {
-    inner: Arc<Inner>,
+    inner: Arc<OpenDatabase>,
 }
 
-struct Inner {
+struct OpenDatabase {
     backend: Backend,
     events: broadcast::Sender<StoreEvent>,
     watched: AtomicBool,
@@ -208,7 +208,7 @@ impl Store {
                 let tls = url::tls(options.extra_roots_pem.as_deref())?;
                 let OpenOptions { patience, connect, statement, .. } = *options;
                 let limits = db::postgres::Limits { patience, connect, statement };
-                Backend::Postgres(Box::new(db::postgres::Database::open(
+                Backend::Postgres(Box::new(db::postgres::PostgresDatabase::open(
                     &config,
                     tls,
                     options.pool_size,
@@ -217,7 +217,7 @@ impl Store {
             }
             (None, None) => return Err(StoreError::Address("no database named")),
         };
-        let inner = Inner {
+        let inner = OpenDatabase {
             backend,
             events: broadcast::channel(EVENT_BUFFER).0,
             watched: AtomicBool::new(false),

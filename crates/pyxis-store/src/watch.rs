@@ -12,7 +12,7 @@ use crate::db::postgres::Server;
 use crate::db::sqlite::session;
 use crate::db::{Backend, sql};
 use crate::event::StoreEvent;
-use crate::{Inner, StoreError};
+use crate::{OpenDatabase, StoreError};
 
 /// Interval at which SQLite is checked for commits of other processes.
 const POLL: Duration = Duration::from_millis(500);
@@ -22,7 +22,7 @@ const RECONNECT: Duration = Duration::from_secs(1);
 const CHECK: Duration = Duration::from_secs(5);
 
 /// Starts the watcher of a store unless it is running. The task holds the store weakly.
-pub(crate) fn watch(inner: &Arc<Inner>) {
+pub(crate) fn watch(inner: &Arc<OpenDatabase>) {
     if inner.watched.swap(true, Ordering::SeqCst) {
         return;
     }
@@ -37,7 +37,7 @@ pub(crate) fn watch(inner: &Arc<Inner>) {
 
 /// Polls `data_version`. On the writer's connection it changes only when *another* connection commits, and within this
 /// process nothing else writes.
-async fn poll_sqlite(store: Weak<Inner>) {
+async fn poll_sqlite(store: Weak<OpenDatabase>) {
     let mut seen = None;
     while let Some(inner) = store.upgrade() {
         let Backend::Sqlite(database) = &inner.backend else { return };
@@ -58,7 +58,7 @@ async fn poll_sqlite(store: Weak<Inner>) {
     }
 }
 
-async fn listen_postgres(store: Weak<Inner>, server: Arc<Server>) {
+async fn listen_postgres(store: Weak<OpenDatabase>, server: Arc<Server>) {
     let mut lost = false;
     while let Some(events) = store.upgrade().map(|inner| inner.events.clone()) {
         if let Err(error) = listen_once(&store, &server, &events, lost).await {
@@ -71,7 +71,7 @@ async fn listen_postgres(store: Weak<Inner>, server: Arc<Server>) {
 
 /// Listens until the connection ends, the server no longer answers, or the store is gone.
 async fn listen_once(
-    store: &Weak<Inner>,
+    store: &Weak<OpenDatabase>,
     server: &Server,
     events: &broadcast::Sender<StoreEvent>,
     lost: bool,

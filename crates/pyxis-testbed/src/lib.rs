@@ -36,7 +36,7 @@ pub struct Node {
 impl Node {
     /// Starts on an installation, with a client that reaches what `net` lets it reach.
     pub fn start(installation: Installation, net: &ClientConfig, config: gateway::Config) -> Self {
-        let gateway = gateway::State::new(gateway::Parts {
+        let gateway = gateway::State::new(gateway::GatewayDependencies {
             store: installation.store.clone(),
             keyring: installation.keyring.clone(),
             audit: Appender::start(installation.store.clone(), installation.audit_keys.clone()),
@@ -68,8 +68,11 @@ impl Deref for Node {
 }
 
 /// Parts of scoring on an installation, with the usual settings.
-pub fn scoring_parts(installation: &Installation, managers: Arc<dyn ManagerAuth>) -> scoring::Parts {
-    scoring::Parts {
+pub fn scoring_parts(
+    installation: &Installation,
+    managers: Arc<dyn ManagerAuth>,
+) -> scoring::ScoringDependencies {
+    scoring::ScoringDependencies {
         store: installation.store.clone(),
         outbox: Outbox::new(installation.keyring.clone(), installation.entropy.clone()),
         audit_keys: installation.audit_keys.clone(),
@@ -91,8 +94,8 @@ pub fn verification_parts(
     installation: &Installation,
     managers: Arc<dyn ManagerAuth>,
     net: Client,
-) -> verify::Parts {
-    verify::Parts {
+) -> verify::VerificationDependencies {
+    verify::VerificationDependencies {
         store: installation.store.clone(),
         audit_keys: installation.audit_keys.clone(),
         keyring: installation.keyring.clone(),

@@ -6,7 +6,7 @@ use std::io::{BufRead, Write, stdin, stdout};
 
 use pyxis_core::hex;
 use pyxis_testkit::discord::{
-    APPLICATION, BOT_TOKEN, CATEGORY, CHANNEL, CLOSED_PERSON, ChatMessage, DELETED_CHANNEL, Discord,
+    APPLICATION, BOT_TOKEN, CATEGORY, CHANNEL, CLOSED_PERSON, DELETED_CHANNEL, Discord, DiscordMessage,
     HIDDEN_CHANNEL, public_key, signature,
 };
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn obey(discord: &Discord, command: &Value) -> Value {
     }
 }
 
-fn message_json(message: &ChatMessage) -> Value {
+fn message_json(message: &DiscordMessage) -> Value {
     json!({
         "channel": message.channel, "id": message.id, "text": message.text, "edits": message.edits,
         "labels": message.labels(), "has_markup": message.has_markup,

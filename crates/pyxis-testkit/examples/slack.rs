@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, Write, stdin, stdout};
 
-use pyxis_testkit::slack::{APP_TOKEN, BOT_TOKEN, CHANNEL, ChatMessage, OTHER_CHANNEL, Slack};
+use pyxis_testkit::slack::{APP_TOKEN, BOT_TOKEN, CHANNEL, OTHER_CHANNEL, Slack, SlackMessage};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,7 +55,7 @@ fn obey(slack: &Slack, command: &Value) -> Value {
     }
 }
 
-fn message_json(message: &ChatMessage) -> Value {
+fn message_json(message: &SlackMessage) -> Value {
     json!({
         "channel": message.channel, "ts": message.ts, "text": message.text, "edits": message.edits,
         "labels": message.labels(),

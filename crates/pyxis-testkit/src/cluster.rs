@@ -11,14 +11,14 @@ use tempfile::TempDir;
 use crate::netns::Machine;
 
 /// A server in a directory of its own. It ends with this value.
-pub struct Server {
+pub struct PostgresServer {
     directory: TempDir,
     address: String,
     port: u16,
     process: Child,
 }
 
-impl Server {
+impl PostgresServer {
     /// Starts an empty server on loopback.
     pub async fn start() -> Self {
         Self::serve(new_cluster(), "127.0.0.1", server_program("postgres")).await
@@ -101,7 +101,7 @@ impl Server {
         assert!(self.signal_all("STOP"), "the server is there");
     }
 
-    /// Stops the process of one connection (SIGSTOP). [`Server::thaw`] lets it go on.
+    /// Stops the process of one connection (SIGSTOP). [`PostgresServer::thaw`] lets it go on.
     pub fn freeze_backend(&self, pid: &str) {
         let sent = Command::new("/bin/sh").args(["-c", r#"kill -s STOP "$0""#, pid]).status();
         assert!(sent.is_ok_and(|status| status.success()), "the process {pid} is there");
@@ -134,7 +134,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PostgresServer {
     #[expect(clippy::print_stderr, reason = "a test that failed shows what its server says")]
     fn drop(&mut self) {
         if std::thread::panicking() {

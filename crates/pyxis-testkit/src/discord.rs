@@ -59,7 +59,7 @@ pub fn public_key() -> [u8; 32] {
 
 /// One API call by the application.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct DiscordCall {
     /// Method and path after the version.
     pub call: String,
     pub body: Value,
@@ -67,7 +67,7 @@ pub struct Call {
 
 /// A message as people see it.
 #[derive(Clone, Debug)]
-pub struct ChatMessage {
+pub struct DiscordMessage {
     /// Channel id.
     pub channel: String,
     /// Message id.
@@ -84,7 +84,7 @@ pub struct ChatMessage {
     pub edits: usize,
 }
 
-impl ChatMessage {
+impl DiscordMessage {
     /// Labels of the buttons.
     pub fn labels(&self) -> Vec<&str> {
         self.buttons.iter().map(|(label, _)| label.as_str()).collect()
@@ -98,9 +98,9 @@ impl ChatMessage {
 }
 
 #[derive(Default)]
-struct Inner {
-    calls: Vec<Call>,
-    messages: BTreeMap<(String, String), ChatMessage>,
+struct DiscordState {
+    calls: Vec<DiscordCall>,
+    messages: BTreeMap<(String, String), DiscordMessage>,
     next_id: usize,
     /// Messages by their nonce.
     once: BTreeMap<String, Value>,
@@ -121,16 +121,16 @@ pub struct Discord {
 }
 
 struct ServerState {
-    inner: Mutex<Inner>,
+    inner: Mutex<DiscordState>,
     changed: watch::Sender<()>,
 }
 
 impl ServerState {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, DiscordState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut DiscordState) -> T) -> T {
         let result = change(&mut self.inner());
         self.changed.send_replace(());
         result
@@ -154,12 +154,12 @@ impl Discord {
     }
 
     /// All calls so far.
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<DiscordCall> {
         self.shared.inner().calls.clone()
     }
 
     /// All messages in their current state, oldest first.
-    pub fn messages(&self) -> Vec<ChatMessage> {
+    pub fn messages(&self) -> Vec<DiscordMessage> {
         let mut all: Vec<_> = self.shared.inner().messages.values().cloned().collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         all
@@ -220,7 +220,7 @@ async fn serve(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let call = calls::Request::read(&head, &bytes);
+    let call = calls::DiscordRequest::read(&head, &bytes);
     let answer = shared.change(|inner| inner.answer(&call));
     let mut response = Response::new(Full::new(answer.body.to_string().into()));
     *response.status_mut() = StatusCode::from_u16(answer.status).expect("a status");

@@ -42,12 +42,12 @@ struct IndexerData {
 }
 
 /// A running indexer. Stops when dropped.
-pub struct Indexer {
+pub struct IndexerServer {
     upstream: Upstream,
     db: Arc<Mutex<IndexerData>>,
 }
 
-impl Indexer {
+impl IndexerServer {
     /// Starts an indexer without data.
     pub async fn start() -> Self {
         let upstream = Upstream::http().await;

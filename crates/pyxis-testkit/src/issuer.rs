@@ -14,7 +14,7 @@ pub use eip712::Eip712Issuer;
 
 /// Content of a credential.
 #[derive(Clone, Copy, Debug)]
-pub struct Claim<'a> {
+pub struct CredentialFields<'a> {
     /// Holder of the credential.
     pub address: EvmAddress,
     /// Name of the Stamp.
@@ -27,7 +27,7 @@ pub struct Claim<'a> {
     pub expires_at: UnixMillis,
 }
 
-impl Claim<'_> {
+impl CredentialFields<'_> {
     fn subject(&self) -> String {
         format!("did:pkh:eip155:1:{}", self.address)
     }

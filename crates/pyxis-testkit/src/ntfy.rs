@@ -15,7 +15,7 @@ use crate::upstream::{Received, Reply, Upstream};
 pub const TOKEN: &str = "tk_canary0123456789";
 
 #[derive(Default)]
-struct Inner {
+struct NtfyState {
     messages: Vec<Value>,
     needs_token: bool,
     /// Topics that answer with 429, and the `Retry-After` that they send.
@@ -28,13 +28,13 @@ struct Inner {
 /// A running stand-in. Stops when dropped.
 pub struct Ntfy {
     upstream: Upstream,
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<NtfyState>>,
 }
 
 impl Ntfy {
     /// Starts on a free local port.
     pub async fn start() -> Self {
-        let (upstream, inner) = (Upstream::http().await, Arc::new(Mutex::new(Inner::default())));
+        let (upstream, inner) = (Upstream::http().await, Arc::new(Mutex::new(NtfyState::default())));
         let shared = Arc::clone(&inner);
         upstream.reply_with(move |request| lock(&shared).answer(request));
         Self { upstream, inner }
@@ -104,11 +104,11 @@ impl Ntfy {
     }
 }
 
-fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+fn lock(inner: &Mutex<NtfyState>) -> MutexGuard<'_, NtfyState> {
     inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Inner {
+impl NtfyState {
     fn answer(&mut self, request: &Received) -> Reply {
         if self.down {
             return Reply::new(502);

@@ -117,7 +117,7 @@ pub fn outcome(who: Who, action: Action, terms: Terms) -> ActionOutcome {
 
 /// Content of `allowed_approvers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listed {
+pub enum ListedApprovers {
     /// Empty, which restricts nothing.
     Nobody,
     /// Everyone in the test, which gives no one additional rights.
@@ -130,7 +130,7 @@ pub enum Listed {
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// Content of `allowed_approvers`.
-    pub listed: Listed,
+    pub listed: ListedApprovers,
     /// True if approval needs a passkey.
     pub passkey: bool,
     /// Number of people who must approve.
@@ -140,7 +140,7 @@ pub struct Terms {
 impl Terms {
     /// All states.
     pub fn all() -> impl Iterator<Item = Self> {
-        let listed = [Listed::Nobody, Listed::Everybody, Listed::SomebodyElse];
+        let listed = [ListedApprovers::Nobody, ListedApprovers::Everybody, ListedApprovers::SomebodyElse];
         listed.into_iter().flat_map(|listed| {
             let terms = |(passkey, min_approvals)| Self { listed, passkey, min_approvals };
             [(false, 1), (false, 2), (true, 1), (true, 2)].map(terms)
@@ -149,7 +149,7 @@ impl Terms {
 
     const fn column(self) -> usize {
         match self {
-            Self { listed: Listed::SomebodyElse, .. } => 3,
+            Self { listed: ListedApprovers::SomebodyElse, .. } => 3,
             Self { passkey: true, .. } => 2,
             Self { min_approvals: 2.., .. } => 1,
             _ => 0,
@@ -159,9 +159,11 @@ impl Terms {
     /// Addresses in `allowed_approvers`.
     pub fn approvers(self, owner: &str) -> Vec<&str> {
         match self.listed {
-            Listed::Nobody => Vec::new(),
-            Listed::Everybody => [owner].into_iter().chain(Who::ADDED.map(|(_, email)| email)).collect(),
-            Listed::SomebodyElse => Who::OTHERS.to_vec(),
+            ListedApprovers::Nobody => Vec::new(),
+            ListedApprovers::Everybody => {
+                [owner].into_iter().chain(Who::ADDED.map(|(_, email)| email)).collect()
+            }
+            ListedApprovers::SomebodyElse => Who::OTHERS.to_vec(),
         }
     }
 

@@ -43,7 +43,7 @@ pub const ARCHIVED_CHANNEL: &str = "C0OLD";
 
 /// One API call by the app.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct SlackCall {
     /// Method name.
     pub method: String,
     /// Arguments.
@@ -52,7 +52,7 @@ pub struct Call {
 
 /// A message as people see it.
 #[derive(Clone, Debug)]
-pub struct ChatMessage {
+pub struct SlackMessage {
     /// Channel id.
     pub channel: String,
     /// Time, which is its id in the channel.
@@ -67,7 +67,7 @@ pub struct ChatMessage {
     pub edits: usize,
 }
 
-impl ChatMessage {
+impl SlackMessage {
     /// Labels of the buttons.
     pub fn labels(&self) -> Vec<&str> {
         self.buttons.iter().map(|(label, _)| label.as_str()).collect()
@@ -108,9 +108,9 @@ struct OpenSocket {
 }
 
 #[derive(Default)]
-struct Inner {
-    calls: Vec<Call>,
-    messages: BTreeMap<(String, String), ChatMessage>,
+struct SlackState {
+    calls: Vec<SlackCall>,
+    messages: BTreeMap<(String, String), SlackMessage>,
     next_id: usize,
     /// Messages that one person sees: channel, person and text.
     ephemeral: Vec<(String, String, String)>,
@@ -138,16 +138,16 @@ pub struct Slack {
 }
 
 struct ServerState {
-    inner: Mutex<Inner>,
+    inner: Mutex<SlackState>,
     changed: watch::Sender<()>,
 }
 
 impl ServerState {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, SlackState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut SlackState) -> T) -> T {
         let result = change(&mut self.inner());
         self.changed.send_replace(());
         result
@@ -172,12 +172,12 @@ impl Slack {
     }
 
     /// All calls so far.
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<SlackCall> {
         self.shared.inner().calls.clone()
     }
 
     /// All messages in their current state, oldest first.
-    pub fn messages(&self) -> Vec<ChatMessage> {
+    pub fn messages(&self) -> Vec<SlackMessage> {
         let mut all: Vec<_> = self.shared.inner().messages.values().cloned().collect();
         all.sort_by(|one, other| one.ts.cmp(&other.ts));
         all
@@ -265,7 +265,7 @@ async fn serve(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let call = methods::Request::read(&head, &bytes);
+    let call = methods::SlackRequest::read(&head, &bytes);
     let answer = shared.change(|inner| inner.answer(&call, sockets));
     let mut response = Response::new(Full::new(answer.body.to_string().into()));
     *response.status_mut() = StatusCode::from_u16(answer.status).expect("a status");

@@ -29,7 +29,7 @@ pub const TOKEN: &str = "123456:canary-token";
 
 /// One API call by the bot.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct TelegramCall {
     /// Method name.
     pub method: String,
     /// Parameters.
@@ -38,7 +38,7 @@ pub struct Call {
 
 /// A message as people see it.
 #[derive(Clone, Debug)]
-pub struct ChatMessage {
+pub struct TelegramMessage {
     /// Chat id.
     pub chat: String,
     /// Message id.
@@ -51,7 +51,7 @@ pub struct ChatMessage {
     pub edits: usize,
 }
 
-impl ChatMessage {
+impl TelegramMessage {
     /// Labels of the buttons.
     pub fn labels(&self) -> Vec<&str> {
         self.buttons.iter().map(|(label, _)| label.as_str()).collect()
@@ -66,12 +66,12 @@ impl ChatMessage {
 }
 
 #[derive(Default)]
-struct Inner {
-    calls: Vec<Call>,
+struct TelegramState {
+    calls: Vec<TelegramCall>,
     updates: VecDeque<Value>,
     next_update: i64,
     next_message: i64,
-    messages: BTreeMap<(String, i64), ChatMessage>,
+    messages: BTreeMap<(String, i64), TelegramMessage>,
     presses: Vec<String>,
     answers: Vec<(String, String)>,
     /// Retry times in seconds; each answers one post or edit with 429.
@@ -95,16 +95,16 @@ pub struct Telegram {
 }
 
 struct ServerState {
-    inner: Mutex<Inner>,
+    inner: Mutex<TelegramState>,
     changed: watch::Sender<()>,
 }
 
 impl ServerState {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, TelegramState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut TelegramState) -> T) -> T {
         let result = change(&mut self.inner());
         self.changed.send_replace(());
         result
@@ -116,7 +116,7 @@ impl Telegram {
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address to listen on");
         let address = listener.local_addr().expect("an address");
-        let inner = Inner { next_update: 700, next_message: 1, ..Inner::default() };
+        let inner = TelegramState { next_update: 700, next_message: 1, ..TelegramState::default() };
         let shared = Arc::new(ServerState { inner: Mutex::new(inner), changed: watch::Sender::new(()) });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Self { address, shared, accepting }
@@ -128,12 +128,12 @@ impl Telegram {
     }
 
     /// All calls so far.
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<TelegramCall> {
         self.shared.inner().calls.clone()
     }
 
     /// All messages in their current state, oldest first.
-    pub fn messages(&self) -> Vec<ChatMessage> {
+    pub fn messages(&self) -> Vec<TelegramMessage> {
         let mut all: Vec<_> = self.shared.inner().messages.values().cloned().collect();
         all.sort_by_key(|message| message.id);
         all
@@ -224,13 +224,13 @@ impl Telegram {
     }
 
     /// Presses a button. Returns the update that the next poll receives.
-    pub fn press(&self, message: &ChatMessage, label: &str, user: i64) -> Value {
+    pub fn press(&self, message: &TelegramMessage, label: &str, user: i64) -> Value {
         let data = message.button(label).to_owned();
         self.press_with(message, &data, user)
     }
 
     /// Like [`press`](Self::press), with arbitrary callback data.
-    pub fn press_with(&self, message: &ChatMessage, data: &str, user: i64) -> Value {
+    pub fn press_with(&self, message: &TelegramMessage, data: &str, user: i64) -> Value {
         let chat: i64 = message.chat.parse().unwrap_or(1);
         self.shared.change(|inner| {
             let id = format!("press-{}", inner.presses.len());
@@ -259,7 +259,7 @@ impl Drop for Telegram {
     }
 }
 
-impl Inner {
+impl TelegramState {
     fn tell_of_membership(&mut self, chat: i64, before: &str, now: &str) {
         self.push(json!({ "my_chat_member": {
             "chat": { "id": chat, "type": "supergroup" }, "from": person(1), "date": 1,
@@ -310,7 +310,7 @@ async fn answer(shared: &ServerState, path: &str, body: Value) -> (u16, Value) {
         return refusal(401, "Unauthorized");
     };
     let barred = shared.change(|inner| {
-        inner.calls.push(Call { method: method.clone(), body: body.clone() });
+        inner.calls.push(TelegramCall { method: method.clone(), body: body.clone() });
         if inner.down {
             return Some((502, json!("Bad Gateway")));
         }

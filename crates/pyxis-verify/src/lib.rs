@@ -28,7 +28,7 @@ mod verdict;
 pub use config::{AccessRules, Attestations, Config};
 pub use error::{BoxError, Error, Result};
 pub use routes::router;
-pub use state::{Parts, State};
+pub use state::{State, VerificationDependencies};
 
 /// The description of all routes.
 pub fn openapi() -> Result<utoipa::openapi::OpenApi, pyxis_http::openapi::Clash> {

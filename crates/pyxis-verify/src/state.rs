@@ -21,7 +21,7 @@ use crate::network::Networks;
 use crate::score_source::ScoreSource;
 
 /// Dependencies of verification.
-pub struct Parts {
+pub struct VerificationDependencies {
     pub store: Store,
     /// Keys of the audit trail, which records every administrative change.
     pub audit_keys: AuditKeys,
@@ -40,10 +40,10 @@ pub struct Parts {
 
 /// A cheap handle on everything that verification needs.
 #[derive(Clone)]
-pub struct State(Arc<Inner>);
+pub struct State(Arc<VerificationContext>);
 
 /// Shared state behind [`State`].
-pub struct Inner {
+pub struct VerificationContext {
     pub store: Store,
     /// For changes by managers.
     pub audited: AuditedStore,
@@ -64,9 +64,19 @@ pub struct Inner {
 }
 
 impl State {
-    pub fn new(parts: Parts) -> Self {
-        let Parts { store, audit_keys, keyring, managers, net, scores, clock, entropy, config } = parts;
-        Self(Arc::new(Inner {
+    pub fn new(parts: VerificationDependencies) -> Self {
+        let VerificationDependencies {
+            store,
+            audit_keys,
+            keyring,
+            managers,
+            net,
+            scores,
+            clock,
+            entropy,
+            config,
+        } = parts;
+        Self(Arc::new(VerificationContext {
             clocks: Clocks::default(),
             chains: Chains::new(&net, &config.networks),
             index: Index::new(&net, &clock, &config.attestation),
@@ -108,9 +118,9 @@ impl ManagerAuth for State {
 }
 
 impl std::ops::Deref for State {
-    type Target = Inner;
+    type Target = VerificationContext;
 
-    fn deref(&self) -> &Inner {
+    fn deref(&self) -> &VerificationContext {
         &self.0
     }
 }

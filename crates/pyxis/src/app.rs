@@ -54,7 +54,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     let node = NodeId::new(clock.now(), &*entropy);
     let token_key = keyring.derive("stamps-page");
     let issuer = base_url.clone();
-    let gateway = gateway::State::new(gateway::Parts {
+    let gateway = gateway::State::new(gateway::GatewayDependencies {
         store: store.clone(),
         keyring,
         audit,
@@ -103,7 +103,7 @@ fn gateway_config(config: &Config, engine: Engine, base_url: String) -> gateway:
 
 /// Verification, on the parts of the proxy.
 fn verify_state(config: &Config, gateway: &gateway::State, scores: Arc<VoteScoreSource>) -> verify::State {
-    verify::State::new(verify::Parts {
+    verify::State::new(verify::VerificationDependencies {
         store: gateway.store.clone(),
         audit_keys: gateway.audit_keys.clone(),
         managers: Arc::new(gateway.clone()),
@@ -124,7 +124,7 @@ fn scoring_state(
     signer: SignerConfig,
     token_key: SecretBytes,
 ) -> scoring::State {
-    scoring::State::new(scoring::Parts {
+    scoring::State::new(scoring::ScoringDependencies {
         store: gateway.store.clone(),
         outbox: Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
         audit_keys: gateway.audit_keys.clone(),

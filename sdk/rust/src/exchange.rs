@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::message::{Request, Response};
 use crate::options::Options;
 use crate::problem::{api_error, transport_error};
-use crate::retry::{Verdict, decide};
-use crate::transport::{Failure, Transport};
+use crate::retry::{RetryDecision, decide};
+use crate::transport::{AttemptError, Transport};
 
 /// Context that the operations of a client share.
 pub(crate) struct Exchange {
@@ -23,18 +23,18 @@ impl Exchange {
         loop {
             let result = match self.transport.send(request).await {
                 Ok(response) => Ok(response),
-                Err(Failure::NoResponse(lack)) => Err(lack),
-                Err(Failure::Fatal(error)) => return Err(error),
+                Err(AttemptError::NoResponse(lack)) => Err(lack),
+                Err(AttemptError::Fatal(error)) => return Err(error),
             };
             let verdict = decide(retry, request.repeat, result.as_ref(), attempt, pace.jitter(), pace.now());
             let exhausted = match verdict {
-                Verdict::Again(pause) => {
+                RetryDecision::Again(pause) => {
                     pace.sleep(pause).await;
                     attempt += 1;
                     continue;
                 }
-                Verdict::Final => false,
-                Verdict::Exhausted => true,
+                RetryDecision::Final => false,
+                RetryDecision::Exhausted => true,
             };
             return match result {
                 Ok(response) => Ok((response, attempt, exhausted)),

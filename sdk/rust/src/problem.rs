@@ -17,8 +17,8 @@ pub(crate) fn api_error(response: &Response, attempts: u32, exhausted: bool, now
         return Error::InvalidResponse(format!("{status}: {rest}"));
     }
     let members: Map<String, Value> = serde_json::from_slice(&response.body).unwrap_or_default();
-    let member = |name: &str| members.get(name).and_then(Value::as_str).and_then(shown);
-    let header = |name: &str| response.header(name).and_then(shown);
+    let member = |name: &str| members.get(name).and_then(Value::as_str).and_then(printable);
+    let header = |name: &str| response.header(name).and_then(printable);
     let code = member("code").or_else(|| header("px-error"));
     Error::Api(Box::new(ApiError {
         kind: kind(status, code.as_deref()),
@@ -67,10 +67,10 @@ fn kind(status: u16, code: Option<&str>) -> ApiErrorKind {
 fn detail(members: &Map<String, Value>) -> Option<String> {
     match members.get("detail") {
         Some(Value::Array(faults)) => {
-            shown(&faults.iter().take(20).map(parameter).collect::<Vec<_>>().join("; "))
+            printable(&faults.iter().take(20).map(parameter).collect::<Vec<_>>().join("; "))
         }
-        Some(Value::String(text)) => shown(text),
-        _ => shown(members.get("error")?.as_str()?),
+        Some(Value::String(text)) => printable(text),
+        _ => printable(members.get("error")?.as_str()?),
     }
 }
 
@@ -90,7 +90,7 @@ fn invalid(members: &Map<String, Value>) -> Vec<InvalidEntry> {
 }
 
 /// Text on one line that a terminal or log shows as it is.
-fn shown(text: &str) -> Option<String> {
+fn printable(text: &str) -> Option<String> {
     let clean = |each: char| if each.is_control() { '\u{fffd}' } else { each };
     let text: String = text.chars().take(MAX_DETAIL).map(clean).collect();
     (!text.is_empty()).then_some(text)

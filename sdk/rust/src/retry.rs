@@ -36,7 +36,7 @@ impl Default for RetryPolicy {
 
 /// The decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RetryDecision {
     Again(Duration),
     Final,
     /// Another attempt would be allowed, had there been fewer.
@@ -51,20 +51,20 @@ pub(crate) fn decide(
     attempt: u32,
     jitter: f64,
     now: Timestamp,
-) -> Verdict {
+) -> RetryDecision {
     if !may_repeat(repeat, result) {
-        return Verdict::Final;
+        return RetryDecision::Final;
     }
     if attempt >= policy.attempts {
-        return Verdict::Exhausted;
+        return RetryDecision::Exhausted;
     }
     let factor = 2_u32.saturating_pow(attempt.saturating_sub(1));
     let delay = policy.first_delay.saturating_mul(factor).min(policy.max_delay);
     let wanted = result.ok().and_then(|response| retry_after(response, now)).unwrap_or_default();
     if wanted > policy.max_retry_after {
-        return Verdict::Final;
+        return RetryDecision::Final;
     }
-    Verdict::Again(delay.max(wanted) + delay.mul_f64(SPREAD * jitter.clamp(0.0, 1.0)))
+    RetryDecision::Again(delay.max(wanted) + delay.mul_f64(SPREAD * jitter.clamp(0.0, 1.0)))
 }
 
 fn may_repeat(repeat: Repeat, result: Result<&Response, &NoResponse>) -> bool {
@@ -106,29 +106,37 @@ mod tests {
         NoResponse { reason: String::new(), may_have_arrived, timed_out: false, permanent }
     }
 
-    fn verdict(repeat: Repeat, result: Result<&Response, &NoResponse>, attempt: u32, jitter: f64) -> Verdict {
+    fn verdict(
+        repeat: Repeat,
+        result: Result<&Response, &NoResponse>,
+        attempt: u32,
+        jitter: f64,
+    ) -> RetryDecision {
         decide(&RetryPolicy::default(), repeat, result, attempt, jitter, start())
     }
 
-    fn again(milliseconds: u64) -> Verdict {
-        Verdict::Again(Duration::from_millis(milliseconds))
+    fn retry_in(milliseconds: u64) -> RetryDecision {
+        RetryDecision::Again(Duration::from_millis(milliseconds))
     }
 
     #[test]
     fn each_delay_is_twice_the_one_before_and_the_fifth_attempt_is_the_last() {
         let silence = lack(true, false);
         let verdicts: Vec<_> = (1..=5).map(|attempt| verdict(READ, Err(&silence), attempt, 0.0)).collect();
-        assert_eq!(verdicts, [again(500), again(1000), again(2000), again(4000), Verdict::Exhausted]);
+        assert_eq!(
+            verdicts,
+            [retry_in(500), retry_in(1000), retry_in(2000), retry_in(4000), RetryDecision::Exhausted]
+        );
         let many = RetryPolicy { attempts: u32::MAX, ..RetryPolicy::default() };
-        assert_eq!(decide(&many, READ, Err(&silence), 1000, 0.0, start()), again(30_000));
+        assert_eq!(decide(&many, READ, Err(&silence), 1000, 0.0, start()), retry_in(30_000));
     }
 
     #[test]
     fn jitter_adds_up_to_a_quarter() {
-        assert_eq!(verdict(READ, Err(&lack(true, false)), 1, 1.0), again(625));
+        assert_eq!(verdict(READ, Err(&lack(true, false)), 1, 1.0), retry_in(625));
         assert_eq!(
             verdict(READ, Err(&lack(true, false)), 1, 0.5),
-            Verdict::Again(Duration::from_micros(562_500))
+            RetryDecision::Again(Duration::from_micros(562_500))
         );
     }
 
@@ -160,7 +168,7 @@ mod tests {
             (FORWARD_SAFE, error(429, "too_many_pending"), false),
         ];
         for (repeat, response, expected) in responses {
-            let found = verdict(repeat, Ok(&response), 1, 0.0) != Verdict::Final;
+            let found = verdict(repeat, Ok(&response), 1, 0.0) != RetryDecision::Final;
             assert_eq!(found, expected, "{repeat:?} {response:?}");
         }
         let lacks = [
@@ -173,16 +181,19 @@ mod tests {
             (FORWARD_SAFE, lack(true, false), true),
         ];
         for (repeat, lack, expected) in lacks {
-            let found = verdict(repeat, Err(&lack), 1, 0.0) != Verdict::Final;
+            let found = verdict(repeat, Err(&lack), 1, 0.0) != RetryDecision::Final;
             assert_eq!(found, expected, "{repeat:?} {lack:?}");
         }
     }
 
     #[test]
     fn retry_after_is_the_least_pause_and_a_long_one_is_left_to_the_caller() {
-        for (text, expected) in
-            [("7", again(7000)), ("0", again(500)), ("60", again(60_000)), ("61", Verdict::Final)]
-        {
+        for (text, expected) in [
+            ("7", retry_in(7000)),
+            ("0", retry_in(500)),
+            ("60", retry_in(60_000)),
+            ("61", RetryDecision::Final),
+        ] {
             assert_eq!(verdict(READ, Ok(&status(429, &[("retry-after", text)])), 1, 0.0), expected, "{text}");
         }
     }

@@ -27,7 +27,7 @@ pub(crate) struct Transport {
 }
 
 /// The failure of an attempt.
-pub(crate) enum Failure {
+pub(crate) enum AttemptError {
     NoResponse(NoResponse),
     /// No attempt would help.
     Fatal(Error),
@@ -62,7 +62,7 @@ impl Transport {
     }
 
     /// One attempt.
-    pub(crate) async fn send(&self, request: &Request) -> std::result::Result<Response, Failure> {
+    pub(crate) async fn send(&self, request: &Request) -> std::result::Result<Response, AttemptError> {
         let url = format!("{}{}", self.base_url.as_str(), request.target);
         let url = Url::parse(&url).map_err(|_| unsendable("the URL"))?;
         let method = Method::from_bytes(request.method.as_bytes()).map_err(|_| unsendable("the method"))?;
@@ -86,7 +86,7 @@ impl Transport {
         Ok(Response { status, headers, body: read(response).await? })
     }
 
-    fn headers(&self, request: &Request) -> std::result::Result<HeaderMap, Failure> {
+    fn headers(&self, request: &Request) -> std::result::Result<HeaderMap, AttemptError> {
         let mut headers = HeaderMap::new();
         headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
         for (name, value) in &request.headers {
@@ -102,12 +102,12 @@ impl Transport {
     }
 }
 
-async fn read(mut response: reqwest::Response) -> std::result::Result<Bytes, Failure> {
+async fn read(mut response: reqwest::Response) -> std::result::Result<Bytes, AttemptError> {
     let mut body = BytesMut::new();
     while let Some(part) = response.chunk().await.map_err(|error| no_response(&error))? {
         if body.len() + part.len() > MAX_RESPONSE {
             let message = format!("the response has more than {MAX_RESPONSE} bytes");
-            return Err(Failure::Fatal(Error::InvalidResponse(message)));
+            return Err(AttemptError::Fatal(Error::InvalidResponse(message)));
         }
         body.extend_from_slice(&part);
     }
@@ -125,11 +125,11 @@ fn system_tls() -> Result<rustls::ClientConfig> {
     Ok(builder.with_no_client_auth())
 }
 
-fn unsendable(what: &str) -> Failure {
-    Failure::Fatal(Error::InvalidArgument(format!("{what} has characters that cannot be sent")))
+fn unsendable(what: &str) -> AttemptError {
+    AttemptError::Fatal(Error::InvalidArgument(format!("{what} has characters that cannot be sent")))
 }
 
-fn no_response(error: &reqwest::Error) -> Failure {
+fn no_response(error: &reqwest::Error) -> AttemptError {
     let before = error.is_connect();
     let reason = match (error.is_timeout(), before) {
         (true, true) => "no connection in time".to_owned(),
@@ -137,7 +137,7 @@ fn no_response(error: &reqwest::Error) -> Failure {
         (false, true) => format!("no connection: {}", innermost(error)),
         (false, false) => format!("the connection ended without a complete response: {}", innermost(error)),
     };
-    Failure::NoResponse(NoResponse {
+    AttemptError::NoResponse(NoResponse {
         reason,
         may_have_arrived: !before,
         timed_out: error.is_timeout(),

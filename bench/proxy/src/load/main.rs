@@ -77,7 +77,7 @@ fn main() -> Result<()> {
 
 /// Outcomes of the requests that count.
 #[derive(Default)]
-struct Seen {
+struct LoadStats {
     latencies: Vec<Duration>,
     failures: u32,
     /// Lateness of the generator itself.
@@ -92,7 +92,7 @@ struct Generator<'a> {
     connections: Vec<Connection>,
     /// Requests without an answer.
     open: u32,
-    seen: Seen,
+    seen: LoadStats,
 }
 
 impl<'a> Generator<'a> {
@@ -112,10 +112,10 @@ impl<'a> Generator<'a> {
             &arguments.body,
             arguments.addresses,
         )?;
-        Ok(Self { arguments, template, epoll, connections, open: 0, seen: Seen::default() })
+        Ok(Self { arguments, template, epoll, connections, open: 0, seen: LoadStats::default() })
     }
 
-    fn run(mut self) -> Result<Seen> {
+    fn run(mut self) -> Result<LoadStats> {
         let start = Instant::now() + Duration::from_millis(10);
         let step = Duration::from_secs(1) / self.arguments.rate;
         let mut next = 0;
@@ -188,7 +188,7 @@ fn resolve(url: &Uri) -> Result<SocketAddr> {
     found.next().with_context(|| format!("no address for {authority}"))
 }
 
-fn report(mut seen: Seen) -> Result<()> {
+fn report(mut seen: LoadStats) -> Result<()> {
     ensure!(!seen.latencies.is_empty(), "nothing was measured");
     seen.latencies.sort_unstable();
     seen.lateness.sort_unstable();

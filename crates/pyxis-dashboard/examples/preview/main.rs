@@ -24,7 +24,7 @@ use tour::Tour;
 async fn main() -> std::io::Result<()> {
     let app = Router::new()
         .route("/", get(list))
-        .route("/preview/{number}", get(kept))
+        .route("/preview/{number}", get(captured_page))
         .fallback(live)
         .with_state(Arc::new(Tour::new("").await));
     let listener = tokio::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 8799))).await?;
@@ -42,7 +42,7 @@ async fn list(State(tour): State<Arc<Tour>>) -> Html<String> {
     Html(html)
 }
 
-async fn kept(State(tour): State<Arc<Tour>>, Path(number): Path<usize>) -> Response {
+async fn captured_page(State(tour): State<Arc<Tour>>, Path(number): Path<usize>) -> Response {
     let page = tour.pages.get(number).map(|shown| Html(shown.html.clone()));
     ([(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)], page.ok_or("There are fewer pages."))
         .into_response()

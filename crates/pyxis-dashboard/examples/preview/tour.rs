@@ -2,8 +2,8 @@
 
 #[path = "tour/filling.rs"]
 mod filling;
-#[path = "tour/forms.rs"]
-mod forms;
+#[path = "tour/form_posts.rs"]
+mod form_posts;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -30,12 +30,12 @@ pub(crate) const TEXTS: &str = "workspaces.name users.email agents.name agents.k
 const ENOUGH: usize = 8;
 
 /// A page: its address, or the form that led to it, and its HTML.
-pub(crate) struct Shown {
+pub(crate) struct CapturedPage {
     pub(crate) place: String,
     pub(crate) html: String,
 }
 
-impl Shown {
+impl CapturedPage {
     /// Route or form, without what differs between installations.
     pub(crate) fn kind(&self) -> String {
         match self.place.split_once(' ') {
@@ -49,7 +49,7 @@ impl Shown {
 pub(crate) struct Tour {
     pub(crate) server: Server,
     pub(crate) owner: Browser,
-    pub(crate) pages: Vec<Shown>,
+    pub(crate) pages: Vec<CapturedPage>,
     team: Team,
     member: Browser,
     /// Token of the owner's forms.
@@ -122,11 +122,11 @@ impl Tour {
     async fn get(&mut self, path: &str) -> String {
         let page = self.owner.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
-        self.keep(path, page)
+        self.capture(path, page)
     }
 
     /// Keeps a page; returns its HTML.
-    fn keep(&mut self, place: &str, page: Page) -> String {
+    fn capture(&mut self, place: &str, page: Page) -> String {
         assert!(!page.status.is_server_error(), "{place}: {}", page.text);
         let html = page.text;
         if page.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html")) {
@@ -135,7 +135,7 @@ impl Tour {
                 let found = attributes.split(name).skip(1).filter_map(|rest| rest.split('"').next());
                 self.targets.extend(found.map(plain));
             }
-            self.pages.push(Shown { place: place.to_owned(), html: html.clone() });
+            self.pages.push(CapturedPage { place: place.to_owned(), html: html.clone() });
         }
         html
     }
@@ -154,10 +154,10 @@ impl Tour {
             // A name that no form accepts cannot be redirected to; the notice then shows on any page.
             let page = self.owner.get(if next.is_empty() { "/app/account" } else { &next }).await;
             if !next.is_empty() {
-                self.keep(&format!("{place} {next}"), page);
+                self.capture(&format!("{place} {next}"), page);
             }
         } else {
-            self.keep(&place, page);
+            self.capture(&place, page);
         }
     }
 

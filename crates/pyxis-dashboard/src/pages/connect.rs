@@ -3,7 +3,7 @@
 
 use axum::response::Response;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::credentials::tokens::connect;
+use pyxis_gateway::admin::connected_accounts;
 use serde::Deserialize;
 
 use crate::Error;
@@ -20,7 +20,7 @@ pub(crate) async fn begin(
     SubmittedForm { state, who, .. }: SubmittedForm<Manager>,
 ) -> Result<Response, Error> {
     let person = &who.person;
-    let url = connect::begin(&state.gateway, &person.actor(), person.user.id, &name).await?;
+    let url = connected_accounts::begin(&state.gateway, &person.actor(), person.user.id, &name).await?;
     html(&ConsentPage { shell: who.shell(&state).await?, name, url })
 }
 
@@ -47,7 +47,7 @@ pub(crate) async fn finish(
 ) -> Result<Response, Error> {
     let person = &who.person;
     let (token, code) = (fields.get("state"), fields.get("code"));
-    match connect::finish(&state.gateway, &person.actor(), person.user.id, token, code).await {
+    match connected_accounts::finish(&state.gateway, &person.actor(), person.user.id, token, code).await {
         Ok(name) => Ok(Notice::Connected.redirect(state.cookies, &format!("/app/credentials/{name}"))),
         Err(Service::NotFound(_) | Service::TokenEndpoint(_) | Service::Conflict(_)) => {
             Ok(Notice::NotConnected.redirect(state.cookies, "/app/credentials"))

@@ -10,8 +10,7 @@ use pyxis_core::policy::Policy;
 use pyxis_core::presets;
 use pyxis_gateway::admin::agents::{self, AgentScope};
 use pyxis_gateway::admin::credentials::{self, CredentialInput, CredentialPatch};
-use pyxis_gateway::admin::{audit, policies, workspaces};
-use pyxis_gateway::credentials::tokens::connect;
+use pyxis_gateway::admin::{audit, connected_accounts, policies, workspaces};
 use pyxis_gateway::{Config, CredentialOptions, Error as Service};
 use pyxis_store::Store;
 use pyxis_store::audit::{Appender, AuditFilter};
@@ -142,7 +141,7 @@ fn new_page(
     let found = if search.trim().is_empty() { Vec::new() } else { presets::search(&search) };
     let presets =
         found.iter().map(|preset| (preset.id.clone(), preset.name.clone(), preset.hosts.join(", ")));
-    let redirect_uri = connect::redirect_uri(config);
+    let redirect_uri = connected_accounts::redirect_uri(config);
     NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search, starter: None }
 }
 
@@ -227,10 +226,11 @@ async fn page(
         agents: users_of(&state.gateway.store, who, row).await?,
         form,
         connectable: Attached::from_row(row).is_connectable(),
-        disconnected: connect::is_needed(&state.gateway.store, &state.gateway.keyring, row).await?,
+        disconnected: connected_accounts::is_needed(&state.gateway.store, &state.gateway.keyring, row)
+            .await?,
         wide_hosts: wide_hosts(row),
-        granted_scope: connect::granted_scope(&state.gateway.store, row).await?,
-        redirect_uri: connect::redirect_uri(&state.gateway.config),
+        granted_scope: connected_accounts::granted_scope(&state.gateway.store, row).await?,
+        redirect_uri: connected_accounts::redirect_uri(&state.gateway.config),
         warnings: credentials::warnings(&state.gateway.keyring, row),
         probe: credentials::probe(row).unwrap_or_default(),
         verified: row.verified_at.zip(row.verified_status).map(|(at, status)| verified(at, status, now)),

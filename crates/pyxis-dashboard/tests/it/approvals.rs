@@ -29,7 +29,7 @@ async fn the_pages_of_a_request_never_look_like_the_brand() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
     brand::put(&server.gateway.audited, &Actor::cli(team.id), "Globex", "#ffe066").await.unwrap();
-    let txn = server.ask(&team, "/v1/invoices", "for March", "{}").await;
+    let txn = server.post_pending(&team, "/v1/invoices", "for March", "{}").await;
     for path in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
         let page = browser.get(&path).await;
         assert_eq!(page.status, StatusCode::OK);
@@ -43,7 +43,7 @@ async fn the_pages_of_a_request_never_look_like_the_brand() {
 async fn a_waiting_request_is_approved_from_the_inbox() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    let txn = server.ask(&team, "/v1/invoices", "for March", "{\"amount\":5}").await;
+    let txn = server.post_pending(&team, "/v1/invoices", "for March", "{\"amount\":5}").await;
     let inbox = browser.get("/app/inbox").await;
     for shown in ["127.0.0.1:9", "/v1/invoices", "for March", "POST needs approval", "&quot;amount&quot;: 5"]
     {
@@ -60,7 +60,7 @@ async fn a_waiting_request_is_approved_from_the_inbox() {
 async fn a_request_is_denied_with_a_reason() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    let txn = server.ask(&team, "/v1/refunds", "", "{}").await;
+    let txn = server.post_pending(&team, "/v1/refunds", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     let fields = [("from", "approval"), ("reason", "wrong customer")];
     browser.submit(&page, &format!("{page}/deny"), &fields).await;
@@ -73,7 +73,7 @@ async fn a_request_is_denied_with_a_reason() {
 async fn a_second_word_changes_nothing_and_the_page_shows_how_it_stands() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    let txn = server.ask(&team, "/v1/a", "", "{}").await;
+    let txn = server.post_pending(&team, "/v1/a", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
     assert_eq!(approve(&mut browser, "/app/settings", &txn, &[("from", "inbox")]).await, page);
@@ -85,7 +85,7 @@ async fn a_second_word_changes_nothing_and_the_page_shows_how_it_stands() {
 async fn an_expired_request_cannot_be_approved_and_says_so() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    let txn = server.ask(&team, "/v1/a", "", "{}").await;
+    let txn = server.post_pending(&team, "/v1/a", "", "{}").await;
     server.later(std::time::Duration::from_secs(3601));
     approve(&mut browser, "/app/settings", &txn, &[("from", "standalone")]).await;
     assert_eq!(state(&server, &team, &txn).await, ApprovalState::Expired);
@@ -96,7 +96,7 @@ async fn an_expired_request_cannot_be_approved_and_says_so() {
 async fn a_manager_opens_a_grant_of_the_length_that_was_chosen() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    let txn = server.ask(&team, "/v1/items", "", "{}").await;
+    let txn = server.post_pending(&team, "/v1/items", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     for seconds in ["900", "1800", "3600", "7200", "14400"] {
         assert!(browser.get(&page).await.text.contains(&format!("value=\"{seconds}\"")));
@@ -119,7 +119,7 @@ async fn a_manager_opens_a_grant_of_the_length_that_was_chosen() {
 async fn the_standalone_page_offers_thirty_minutes_and_nothing_else() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    let txn = server.ask(&team, "/v1/items", "", "{}").await;
+    let txn = server.post_pending(&team, "/v1/items", "", "{}").await;
     let page = format!("/approve/{txn}");
     let text = browser.get(&page).await.text;
     assert_eq!(text.matches("name=\"grant_seconds\"").count(), 1);
@@ -138,7 +138,7 @@ async fn where_two_must_approve_no_grant_is_offered_and_one_yes_waits() {
     server.with_person(&team, "bo@example.com", Role::Admin).await;
     let policy = Policy { min_approvals: 2, ..Policy::default() };
     policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
-    let txn = server.ask(&team, "/v1/items", "", "{}").await;
+    let txn = server.post_pending(&team, "/v1/items", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     assert!(!browser.get(&page).await.text.contains("grant_seconds"));
     approve(&mut browser, &page, &txn, &[("from", "approval")]).await;
@@ -155,7 +155,7 @@ async fn a_person_who_is_not_listed_sees_why_and_cannot_decide() {
     server.with_person(&team, "bo@example.com", Role::Admin).await;
     let policy = Policy { allowed_approvers: vec!["bo@example.com".into()], ..Policy::default() };
     policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
-    let txn = server.ask(&team, "/v1/items", "", "{}").await;
+    let txn = server.post_pending(&team, "/v1/items", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     assert!(browser.get(&page).await.text.contains("You cannot decide this"));
     approve(&mut browser, &page, &txn, &[("from", "approval")]).await;
@@ -168,7 +168,7 @@ engines! {
         let other = server.team("rival", "eve@example.com").await;
         let mut eve = server.browser();
         eve.use_link(&other.link).await;
-        let txn = server.ask(&team, "/v1/secret-project", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/secret-project", "", "{}").await;
         let unknown = "3f2b8c1e-55d0-4a6e-9b1f-7a0c2d9e4f10";
         for path in ["/app/approvals/", "/approve/"] {
             let (theirs, none) =
@@ -189,7 +189,9 @@ async fn hostile_reasons_paths_and_bodies_are_text() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
     let hostile = "<script>alert(1)</script>\"'><img src=x>";
-    let txn = server.ask(&team, "/v1/%3Cscript%3E", hostile, &format!("{{\"a\":\"{hostile}\u{202e}")).await;
+    let txn = server
+        .post_pending(&team, "/v1/%3Cscript%3E", hostile, &format!("{{\"a\":\"{hostile}\u{202e}"))
+        .await;
     for path in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
         let text = browser.get(&path).await.text;
         assert!(!text.contains("<script>alert") && !text.contains("<img src=x"), "{path}");
@@ -202,15 +204,17 @@ async fn hostile_reasons_paths_and_bodies_are_text() {
 async fn what_the_inbox_shows_in_part_is_approved_where_all_of_it_stands() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    let whole = server.ask(&team, "/v1/short", "", &"x".repeat(8192)).await;
+    let whole = server.post_pending(&team, "/v1/short", "", &"x".repeat(8192)).await;
     assert!(browser.get("/app/inbox").await.text.contains("data-approve"), "all of it stands here");
     browser.submit("/app/inbox", &format!("/app/approvals/{whole}/deny"), &[("from", "inbox")]).await;
 
     // A body of which the inbox shows the head, and one that it does not open.
     for length in [8193, 300 * 1024] {
         let body = format!("{}the end", "x".repeat(length - 7));
-        let (txn, other) =
-            (server.ask(&team, "/v1/a", "", &body).await, server.ask(&team, "/v1/b", "", &body).await);
+        let (txn, other) = (
+            server.post_pending(&team, "/v1/a", "", &body).await,
+            server.post_pending(&team, "/v1/b", "", &body).await,
+        );
         let page = format!("/app/approvals/{txn}");
         let inbox = browser.get("/app/inbox").await.text;
         assert!(!inbox.contains("the end") && !inbox.contains("data-approve"), "{length}");
@@ -318,7 +322,7 @@ async fn a_person_who_may_not_decide_reads_a_long_body_on_its_own_page_too() {
     server.with_person(&team, "bo@example.com", Role::Admin).await;
     let policy = Policy { allowed_approvers: vec!["bo@example.com".into()], ..Policy::default() };
     policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
-    let txn = server.ask(&team, "/v1/upload", "", &"x".repeat(8193)).await;
+    let txn = server.post_pending(&team, "/v1/upload", "", &"x".repeat(8193)).await;
     let inbox = browser.get("/app/inbox").await.text;
     assert!(inbox.contains("You cannot decide this") && !inbox.contains("data-deny"));
     assert!(inbox.contains(&format!("<a href=\"/app/approvals/{txn}\">Read all of it</a>")));
@@ -335,11 +339,11 @@ async fn the_event_stream_tells_the_number_and_ends_with_the_session() {
         Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
     };
     assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":0,\"tasks\":0}\n\n");
-    server.ask(&other, "/v1/elsewhere", "", "{}").await;
-    server.ask(&team, "/v1/here", "", "{}").await;
+    server.post_pending(&other, "/v1/elsewhere", "", "{}").await;
+    server.post_pending(&team, "/v1/here", "", "{}").await;
     assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":1,\"tasks\":0}\n\n");
     browser.submit("/app/inbox", "/sign-out", &[]).await;
-    server.ask(&team, "/v1/after", "", "{}").await;
+    server.post_pending(&team, "/v1/after", "", "{}").await;
     assert_eq!(next().await, None);
 }
 
@@ -366,14 +370,14 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
     let rival = server.team("rival", "eve@example.com").await;
-    let foreign = server.ask(&rival, "/v1/elsewhere", "", "{}").await;
+    let foreign = server.post_pending(&rival, "/v1/elsewhere", "", "{}").await;
     let refused = browser.get("/app/events?txn=nonsense").await;
     assert_eq!(refused.status, StatusCode::NOT_FOUND);
     let foreign = browser.get(&format!("/app/events?txn={foreign}")).await;
     assert_eq!(foreign.status, StatusCode::NOT_FOUND, "a request of another workspace is not there");
 
-    let denied = server.ask(&team, "/v1/a", "", "{}").await;
-    let lapsed = server.ask(&team, "/v1/b", "", "{}").await;
+    let denied = server.post_pending(&team, "/v1/a", "", "{}").await;
+    let lapsed = server.post_pending(&team, "/v1/b", "", "{}").await;
     for (txn, page) in
         [(&denied, format!("/approve/{denied}")), (&lapsed, format!("/app/approvals/{lapsed}"))]
     {
@@ -383,7 +387,7 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
     let open = async |browser: &mut Browser, txn: &str| {
         let mut stream = browser.open(&format!("/app/events?txn={txn}")).await.into_body();
         assert_eq!(
-            said(&mut stream).await,
+            next_event(&mut stream).await,
             "event: inbox\ndata: {\"mark\":\"pending none 0 0\",\"pending\":2,\"tasks\":0}\n\n"
         );
         stream
@@ -393,22 +397,22 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
     let page = format!("/app/approvals/{denied}");
     browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
     assert_eq!(
-        said(&mut of_denied).await,
+        next_event(&mut of_denied).await,
         "event: inbox\ndata: {\"mark\":\"denied none 1 0\",\"pending\":1,\"tasks\":0}\n\n"
     );
     assert_eq!(
-        said(&mut of_lapsed).await,
+        next_event(&mut of_lapsed).await,
         "event: inbox\ndata: {\"mark\":\"pending none 0 0\",\"pending\":1,\"tasks\":0}\n\n"
     );
     server.later(std::time::Duration::from_secs(3601));
     pyxis_gateway::workers::expire_tick(&server.gateway).await.unwrap();
     assert_eq!(
-        said(&mut of_lapsed).await,
+        next_event(&mut of_lapsed).await,
         "event: inbox\ndata: {\"mark\":\"expired none 0 0\",\"pending\":0,\"tasks\":0}\n\n"
     );
 }
 
-async fn said(stream: &mut axum::body::Body) -> String {
+async fn next_event(stream: &mut axum::body::Body) -> String {
     let frame = stream.frame().await.expect("a message").unwrap();
     String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
 }
@@ -419,7 +423,7 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
     let (team, mut browser) = server.with_owner().await;
     let mut all = Vec::new();
     for number in 0..103 {
-        all.push(server.ask(&team, &format!("/v1/{number}"), "", "{}").await);
+        all.push(server.post_pending(&team, &format!("/v1/{number}"), "", "{}").await);
         server.later(std::time::Duration::from_millis(number % 2));
     }
     for start in ["/app/inbox", "/app/inbox?order=newest"] {

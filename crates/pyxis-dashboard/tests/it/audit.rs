@@ -16,7 +16,7 @@ async fn two_requests(server: &Server, team: &Team) {
     server.add_bearer(team.id, "mail", "mail.example.com").await;
     let policy = Policy::from_json(br#"{"deny_methods":["DELETE"]}"#).unwrap();
     policies::put(&server.gateway, &actor, "mail", &policy).await.unwrap();
-    server.ask(team, "/v1/invoices", "for March", "{}").await;
+    server.post_pending(team, "/v1/invoices", "for March", "{}").await;
     let denied = team.request("mail", "DELETE", "https://mail.example.com/v1/messages");
     assert_eq!(server.send(denied).await, http::StatusCode::FORBIDDEN);
     server.gateway.audit.flush().await.unwrap();

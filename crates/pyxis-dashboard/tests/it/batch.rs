@@ -29,7 +29,7 @@ impl Fixture for Scene {
         let (server, team, owner, key) = passkey_team(database).await;
         let mut txns = Vec::new();
         for n in 0..3 {
-            txns.push(server.ask(&team, "/v1/pay", "", &format!("{{\"amount\":{n}}}")).await);
+            txns.push(server.post_pending(&team, "/v1/pay", "", &format!("{{\"amount\":{n}}}")).await);
         }
         Self { server, team, owner, key, txns }
     }
@@ -181,9 +181,9 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         server.with_person(&team, "bob@example.com", Role::Admin).await;
         set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
-        let voted = server.ask(&team, "/v1/a", "", "{}").await;
+        let voted = server.post_pending(&team, "/v1/a", "", "{}").await;
         set_policy(&server, &team, "{}").await;
-        let (plain, denied) = (server.ask(&team, "/v1/b", "", "{}").await, server.ask(&team, "/v1/c", "", "{}").await);
+        let (plain, denied) = (server.post_pending(&team, "/v1/b", "", "{}").await, server.post_pending(&team, "/v1/c", "", "{}").await);
         let page = format!("/app/approvals/{denied}");
         owner.submit(&page, &format!("{page}/deny"), &[]).await;
         let list = [voted.as_str(), &plain, &denied, "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11", "<b>none</b>"];
@@ -205,7 +205,7 @@ engines! {
 
     async fn a_form_that_selects_nothing_or_one_request_twice_decides_nothing(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let txn = server.ask(&team, "/v1/a", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/a", "", "{}").await;
         let page = owner.submit(INBOX, DECIDE, &[("verdict", "approve")]).await;
         assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, INBOX));
         assert!(owner.get(INBOX).await.text.contains("Select at least one request first."));
@@ -220,7 +220,7 @@ engines! {
 
     async fn a_member_sees_nothing_of_a_request_that_is_not_theirs(server: Server) {
         let (team, _) = server.with_owner().await;
-        let txn = server.ask(&team, "/v1/hidden", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/hidden", "", "{}").await;
         let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
         let page = member.submit("/app/account", DECIDE, &selected("approve", &[&txn])).await;
         assert!(page.text.contains("You cannot decide this") && !page.text.contains("/v1/hidden"), "{}", page.text);
@@ -230,11 +230,11 @@ engines! {
     async fn the_inbox_groups_requests_of_one_route_and_shows_what_differs(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         let body = |amount: u32| format!(r#"{{"amount":{amount},"currency":"eur"}}"#);
-        server.ask(&team, "/v1/customers/101/refunds?dry=1", "", &body(5)).await;
-        server.ask(&team, "/v1/other", "", &body(5)).await;
+        server.post_pending(&team, "/v1/customers/101/refunds?dry=1", "", &body(5)).await;
+        server.post_pending(&team, "/v1/other", "", &body(5)).await;
         let inbox = owner.get(INBOX).await.text;
         assert!(!inbox.contains("Differs in"), "two routes: {inbox}");
-        server.ask(&team, "/v1/customers/102/refunds", "", &body(7)).await;
+        server.post_pending(&team, "/v1/customers/102/refunds", "", &body(7)).await;
         let inbox = owner.get(INBOX).await.text;
         assert!(inbox.contains("2 requests</span> from default-agent"), "{inbox}");
         assert!(inbox.replace("<wbr>", "").contains("/v1/customers/*/refunds"), "{inbox}");
@@ -247,7 +247,7 @@ engines! {
 
     async fn a_request_that_the_inbox_does_not_show_in_full_cannot_be_selected(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        server.ask(&team, "/v1/long", "", &"x".repeat(9000)).await;
+        server.post_pending(&team, "/v1/long", "", &"x".repeat(9000)).await;
         let inbox = owner.get(INBOX).await.text;
         assert!(!inbox.contains("form=\"several\" data-select"), "{inbox}");
     }

@@ -50,7 +50,7 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         let (state, actor) = (&server.gateway, Actor::cli(team.id));
         channels::set_default_chat(state, &actor, ChatPlatform::TELEGRAM, "-100200").await.unwrap();
-        let txn: TxnId = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+        let txn: TxnId = server.post_pending(&team, "/v1/items", "", "{}").await.parse().unwrap();
         let message = async |nonce: char| {
             server.later(Duration::from_secs(1));
             let id = ChatMessageId::new(state.now(), &*state.entropy);

@@ -64,7 +64,7 @@ async fn the_editor_explains_a_body_and_lists_the_requests_that_a_draft_reads_ot
             "{answer}"
         );
     }
-    server.ask(&team, "/v1/pay", "", "{\"amount\":9000}").await;
+    server.post_pending(&team, "/v1/pay", "", "{\"amount\":9000}").await;
     let draft = [
         ("method_POST", "auto"),
         ("content_rules", "/v1/pay json /amount <= 1"),

@@ -13,7 +13,7 @@ use crate::support::{Browser, ORIGIN_URL, Page, Server, Team, UPSTREAM, begin, f
 const BODY: &str = r#"{ "amount": 5000, "to": {"name": "Ana"} }"#;
 
 /// A pending JSON request with a query and a header; returns its transaction.
-async fn ask(server: &Server, team: &Team, body: &str) -> String {
+async fn post_pending(server: &Server, team: &Team, body: &str) -> String {
     let mut request = team.request("billing", "POST", &format!("http://{UPSTREAM}/v1/pay?limit=10"));
     request.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
     request.headers_mut().insert("x-mode", HeaderValue::from_static("fast"));
@@ -21,7 +21,7 @@ async fn ask(server: &Server, team: &Team, body: &str) -> String {
     server.accepted(request).await
 }
 
-async fn seen(server: &Server, team: &Team, txn: &str) -> ApprovalView {
+async fn load_approval(server: &Server, team: &Team, txn: &str) -> ApprovalView {
     view::load_view(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap()
 }
 
@@ -37,8 +37,8 @@ engines! {
     async fn a_request_is_edited_on_its_page_without_script(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         for page in ["/app/approvals", "/approve"] {
-            let txn = ask(&server, &team, BODY).await;
-            let (page, before) = (format!("{page}/{txn}"), seen(&server, &team, &txn).await);
+            let txn = post_pending(&server, &team, BODY).await;
+            let (page, before) = (format!("{page}/{txn}"), load_approval(&server, &team, &txn).await);
             let shown = owner.get(&page).await.text;
             for input in ["Edit before approving", "name=\"body:0\" value=\"5000\"", "to.name", "value=\"limit\"", "value=\"x-mode\"", "Approve as edited"] {
                 assert!(shown.contains(input), "{input}: {shown}");
@@ -50,7 +50,7 @@ engines! {
             ];
             let done = edit(&mut owner, &page, &txn, &before.row.digest, &fields).await;
             assert_eq!((done.status, done.location()), (StatusCode::SEE_OTHER, page.as_str()), "{}", done.text);
-            let after = seen(&server, &team, &txn).await;
+            let after = load_approval(&server, &team, &txn).await;
             assert_eq!((after.row.state, after.row.edits), (ApprovalState::Approved, 1));
             assert_eq!(after.body.as_deref(), Some(BODY.replace("5000", "50").as_bytes()));
             assert!(after.target.ends_with("/v1/pay?limit=5"), "{}", after.target);
@@ -68,9 +68,9 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         let mut bob = server.with_person(&team, "bob@example.com", Role::Admin).await;
         set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
-        let txn = ask(&server, &team, "plain text").await;
+        let txn = post_pending(&server, &team, "plain text").await;
         let page = format!("/app/approvals/{txn}");
-        let before = seen(&server, &team, &txn).await;
+        let before = load_approval(&server, &team, &txn).await;
         let stale = [("from", "approval"), ("digest", before.row.digest.as_str())];
         let done = edit(&mut owner, &page, &txn, &before.row.digest, &[("body", "edited text")]).await;
         assert_eq!(done.status, StatusCode::SEE_OTHER, "{}", done.text);
@@ -81,16 +81,16 @@ engines! {
         assert!(inbox.contains("Edited by ana@example.com"), "{inbox}");
         let shown = bob.get(&page).await.text;
         assert!(shown.contains("- plain text") && shown.contains("+ edited text"), "{shown}");
-        let now = seen(&server, &team, &txn).await.row.digest;
+        let now = load_approval(&server, &team, &txn).await.row.digest;
         bob.submit(&page, &format!("{page}/approve"), &[("from", "approval"), ("digest", &now)]).await;
-        assert_eq!(seen(&server, &team, &txn).await.row.state, ApprovalState::Approved);
+        assert_eq!(load_approval(&server, &team, &txn).await.row.state, ApprovalState::Approved);
     }
 
     async fn a_refused_edit_keeps_what_was_typed_and_says_why(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let txn = ask(&server, &team, BODY).await;
+        let txn = post_pending(&server, &team, BODY).await;
         let page = format!("/app/approvals/{txn}");
-        let before = seen(&server, &team, &txn).await;
+        let before = load_approval(&server, &team, &txn).await;
         for (fields, told) in [
             ([("body:0", "many"), ("header_name", "x-typed"), ("header_value", "kept")], "Amount must be a number"),
             ([("body:0", "7"), ("header_name", "authorization"), ("header_value", "kept")], "the credential sets"),
@@ -101,7 +101,7 @@ engines! {
                 assert!(refused.text.contains(kept), "{kept}: {}", refused.text);
             }
         }
-        let after = seen(&server, &team, &txn).await;
+        let after = load_approval(&server, &team, &txn).await;
         assert_eq!((after.row.state, after.row.digest), (ApprovalState::Pending, before.row.digest));
     }
 
@@ -110,10 +110,10 @@ engines! {
         set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
         let mut key = Authenticator::new(ORIGIN_URL, 1);
         register(&mut owner, &mut key, "laptop").await;
-        let txn = ask(&server, &team, "plain text").await;
+        let txn = post_pending(&server, &team, "plain text").await;
         let page = format!("/app/approvals/{txn}");
         let (to, challenge) = (format!("{page}/approve"), format!("{page}/begin"));
-        let digest = seen(&server, &team, &txn).await.row.digest;
+        let digest = load_approval(&server, &team, &txn).await.row.digest;
         let plain = [("digest", digest.as_str())];
         let edited = [("digest", digest.as_str()), ("edited", "on"), ("body", "edited text")];
         let other = [("digest", digest.as_str()), ("edited", "on"), ("body", "another text")];
@@ -122,13 +122,13 @@ engines! {
             let begun = begin(&mut owner, &page, &challenge, signed).await;
             let given = key.get(&begun["options"]);
             finish(&mut owner, &page, &to, &begun, &given, &edited).await;
-            let after = seen(&server, &team, &txn).await;
+            let after = load_approval(&server, &team, &txn).await;
             assert_eq!((after.row.state, after.row.edits), (ApprovalState::Pending, 0));
         }
         let begun = begin(&mut owner, &page, &challenge, &edited).await;
         let given = key.get(&begun["options"]);
         finish(&mut owner, &page, &to, &begun, &given, &edited).await;
-        let after = seen(&server, &team, &txn).await;
+        let after = load_approval(&server, &team, &txn).await;
         assert_eq!((after.row.state, after.row.edits), (ApprovalState::Approved, 1));
         assert_eq!(after.body.as_deref(), Some(&b"edited text"[..]));
     }

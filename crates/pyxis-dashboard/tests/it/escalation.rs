@@ -65,7 +65,7 @@ engines! {
     async fn the_page_of_a_request_says_when_the_next_step_comes(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         save(&mut owner, "", "10 eligible").await;
-        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/pay", "", "{}").await;
         let page = owner.get(&format!("/approve/{txn}")).await.text;
         assert!(page.contains("<dt>Asked</dt>") && page.contains("Next step at "), "{page}");
     }

@@ -67,12 +67,12 @@ fn count<'a>(page: &'a str, label: &str) -> &'a str {
 }
 
 /// A server whose upstream answers 401 to everything.
-struct Refused {
+struct UnauthorizedSite {
     server: Server,
     upstream: Upstream,
 }
 
-impl Fixture for Refused {
+impl Fixture for UnauthorizedSite {
     async fn start(database: TestDatabase) -> Self {
         let upstream = Upstream::http().await;
         upstream.reply_with(|_| Reply::new(401));
@@ -126,7 +126,7 @@ engines! {
         let connect = page.split("href=\"").find(|rest| rest.contains("/connect\"")).unwrap();
         let connect = owner.get(connect.split('"').next().unwrap()).await;
         assert!(connect.text.contains("Connect default-agent"), "the step leads to its page");
-        server.ask(&team, "/v1/first", "", "{}").await;
+        server.post_pending(&team, "/v1/first", "", "{}").await;
         assert!(!steps(&home_page(&mut owner).await).1.contains(&"Connect an agent"));
 
         server.with_person(&team, "adm@example.com", Role::Admin).await;
@@ -177,7 +177,7 @@ engines! {
     async fn a_member_sees_only_the_own_steps_and_no_administration(server: Server) {
         let (team, _owner) = server.with_owner().await;
         denied(&server, &team).await;
-        let txn = server.ask(&team, "/v1/first", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/first", "", "{}").await;
         let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
         let page = home_page(&mut member).await;
         assert_eq!(steps(&page), ("0 of 2 done".to_owned(), vec!["Add a passkey", "Turn on notifications"]));
@@ -191,9 +191,9 @@ engines! {
 
     async fn pending_requests_and_decisions_are_counted_and_linked(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let first = server.ask(&team, "/v1/first", "", "{}").await;
+        let first = server.post_pending(&team, "/v1/first", "", "{}").await;
         server.later(Duration::from_secs(5));
-        server.ask(&team, "/v1/second", "", "{\"n\":2}").await;
+        server.post_pending(&team, "/v1/second", "", "{\"n\":2}").await;
         denied(&server, &team).await;
         let page = home_page(&mut owner).await;
         assert!(page.contains("<a href=\"/app/inbox\">2</a>"), "{page}");
@@ -241,7 +241,7 @@ engines! {
         assert!(!page.contains("Nothing needs attention."));
     }
 
-    async fn a_credential_that_an_api_refuses_needs_attention_once(scene: Refused) {
+    async fn a_credential_that_an_api_refuses_needs_attention_once(scene: UnauthorizedSite) {
         let server = &scene.server;
         let (team, mut owner) = server.with_owner().await;
         server.add_bearer(team.id, "stale", &scene.upstream.addr().to_string()).await;
@@ -254,7 +254,7 @@ engines! {
             .await
             .unwrap();
         let page = home_page(&mut owner).await;
-        assert!(page.contains("Refused by the API: 3 requests in 24 hours"), "{page}");
+        assert!(page.contains("UnauthorizedSite by the API: 3 requests in 24 hours"), "{page}");
         assert_eq!(page.matches("href=\"/app/credentials/stale\"").count(), 1, "{page}");
         assert_eq!(count(&page, "Allowed by policy"), "3");
         let page = home_page_later(server, &mut owner, 2 * DAY).await;
@@ -320,7 +320,7 @@ engines! {
         let store = &server.gateway.store;
         for (status, failing) in [(DeliveryStatus::Failed, true), (DeliveryStatus::Delivered, false)] {
             server.later(Duration::from_secs(1));
-            server.ask(&team, "/v1/first", "", &format!("{{\"failing\":{failing}}}")).await;
+            server.post_pending(&team, "/v1/first", "", &format!("{{\"failing\":{failing}}}")).await;
             let now = server.gateway.now();
             let claimed = deliveries::claim(store, hook.row.id, now, now, 10).await.unwrap();
             let attempt = Attempt {
@@ -370,7 +370,7 @@ engines! {
 
     async fn other_workspaces_do_not_appear(server: Server) {
         let (team, _owner) = server.with_owner().await;
-        server.ask(&team, "/v1/first", "", "{}").await;
+        server.post_pending(&team, "/v1/first", "", "{}").await;
         denied(&server, &team).await;
         let rival = server.team("rival", "eve@example.com").await;
         let mut eve = server.browser();

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::{Browser, CANARY, Server, Team, UPSTREAM};
 
 /// Ids of the requests on a page, in order.
-fn shown(page: &str) -> Vec<String> {
+fn request_ids(page: &str) -> Vec<String> {
     page.split("id=\"r-").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
 }
 
@@ -30,7 +30,7 @@ async fn ids(browser: &mut Browser, path: &str) -> Vec<String> {
     value["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect()
 }
 
-async fn ask(server: &Server, team: &Team, method: &str, credential: &str, path: &str) -> String {
+async fn send_pending(server: &Server, team: &Team, method: &str, credential: &str, path: &str) -> String {
     server.accepted(team.request(credential, method, &format!("http://{UPSTREAM}{path}"))).await
 }
 
@@ -45,21 +45,21 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         let mut all = Vec::new();
         for number in 0..1000 {
-            all.push(server.ask(&team, &format!("/v1/{number}"), "", "{}").await);
+            all.push(server.post_pending(&team, &format!("/v1/{number}"), "", "{}").await);
             server.later(std::time::Duration::from_millis(1));
         }
         let first = owner.get("/app/inbox").await.text;
-        assert_eq!(shown(&first), all[..50]);
+        assert_eq!(request_ids(&first), all[..50]);
         assert!(first.contains("50 of 1,000 pending") && first.contains("Show 50 more"));
         assert!(first.contains("href=\"/app/decided\">All decided</a>"));
         let second = owner.get(&next(&first).unwrap()).await.text;
-        assert_eq!(shown(&second), all[50..100]);
+        assert_eq!(request_ids(&second), all[50..100]);
         assert_eq!(ids(&mut owner, "/app/inbox?part=ids").await, all);
 
         let last = owner.get("/app/inbox?order=newest").await.text;
-        assert_eq!(shown(&last)[0], all[999]);
+        assert_eq!(request_ids(&last)[0], all[999]);
         let found = owner.get(&format!("/app/inbox?q={}", all[999])).await.text;
-        assert_eq!(shown(&found), all[999..]);
+        assert_eq!(request_ids(&found), all[999..]);
         assert!(next(&found).is_none());
     }
 
@@ -70,11 +70,11 @@ engines! {
         for credential in ["billing", "shipping"] {
             policies::put(&server.gateway, &Actor::cli(team.id), credential, &everything).await.unwrap();
         }
-        let read = ask(&server, &team, "GET", "billing", "/v1/a").await;
+        let read = send_pending(&server, &team, "GET", "billing", "/v1/a").await;
         server.later(std::time::Duration::from_millis(1));
-        let write = ask(&server, &team, "PUT", "shipping", "/v1/b").await;
+        let write = send_pending(&server, &team, "PUT", "shipping", "/v1/b").await;
         server.later(std::time::Duration::from_millis(1));
-        let delete = ask(&server, &team, "DELETE", "billing", "/v1/c").await;
+        let delete = send_pending(&server, &team, "DELETE", "billing", "/v1/c").await;
         let agent = agents::list(&server.gateway.store, team.id).await.unwrap()[0].row.id;
         let shipping = credentials::get(&server.gateway.store, team.id, "shipping").await.unwrap().id;
         let other = "0190a2b4-7c00-7000-8000-000000000001";
@@ -91,7 +91,7 @@ engines! {
             ("kind=nonsense".to_owned(), vec![]),
         ] {
             let page = owner.get(&format!("/app/inbox?{query}")).await.text;
-            assert_eq!(shown(&page).iter().collect::<Vec<_>>(), expected, "{query}");
+            assert_eq!(request_ids(&page).iter().collect::<Vec<_>>(), expected, "{query}");
             assert_eq!(ids(&mut owner, &format!("/app/inbox?part=ids&{query}")).await.iter().collect::<Vec<_>>(), expected);
             assert!(page.contains("<a class=\"button\" href=\"/app/inbox\">Clear filters</a>"), "{query}");
             assert_eq!(page.contains("No pending request matches"), expected.is_empty(), "{query}");
@@ -104,7 +104,7 @@ engines! {
 
     async fn an_answer_returns_to_the_filtered_list(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let txns = [server.ask(&team, "/v1/a", "", "{}").await, server.ask(&team, "/v1/b", "", "{}").await];
+        let txns = [server.post_pending(&team, "/v1/a", "", "{}").await, server.post_pending(&team, "/v1/b", "", "{}").await];
         let page = owner.get("/app/inbox?kind=write&order=newest").await.text;
         assert!(page.contains("name=\"list\" value=\"order=newest&amp;kind=write\""), "{page}");
         let deny = format!("/app/approvals/{}/deny", txns[0]);
@@ -122,7 +122,7 @@ engines! {
 
     async fn a_script_that_stays_on_the_page_learns_what_became_of_an_answer(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let txn = server.ask(&team, "/v1/a", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/a", "", "{}").await;
         let path = format!("/app/approvals/{txn}/approve");
         let fields = [("from", "inbox"), ("in_place", "yes")];
         let first: Value = serde_json::from_str(&owner.submit("/app/account", &path, &fields).await.text).unwrap();
@@ -140,8 +140,8 @@ engines! {
         let (team, _owner) = server.with_owner().await;
         server.add_bearer(team.id, "shipping", UPSTREAM).await;
         let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
-        let mine = ask(&server, &team, "POST", "billing", "/v1/a").await;
-        let theirs = ask(&server, &team, "POST", "shipping", "/v1/b").await;
+        let mine = send_pending(&server, &team, "POST", "billing", "/v1/a").await;
+        let theirs = send_pending(&server, &team, "POST", "shipping", "/v1/b").await;
         assert_eq!(ids(&mut member, "/app/inbox?part=ids").await, Vec::<String>::new());
         server.grant(&team, "mem@example.com", true, false).await;
         let shipping = credentials::get(&server.gateway.store, team.id, "shipping").await.unwrap().id;
@@ -161,9 +161,10 @@ async fn a_line_tells_the_first_short_fields_and_no_secret() {
     let body = format!(
         "{{\"amount\":5,\"api_key\":\"sk_hidden\",\"currency\":\"eur\",\"extra\":\"{CANARY}\",\"note\":\"<b>\"}}"
     );
-    let fields = server.ask(&team, "/v1/pay", "for the rent", &body).await;
-    let reason = server.ask(&team, "/v1/other", "only a reason", "").await;
-    let long = server.ask(&team, "/v1/third", "", &format!("{{\"a\":\"{}\"}}", "x".repeat(300))).await;
+    let fields = server.post_pending(&team, "/v1/pay", "for the rent", &body).await;
+    let reason = server.post_pending(&team, "/v1/other", "only a reason", "").await;
+    let long =
+        server.post_pending(&team, "/v1/third", "", &format!("{{\"a\":\"{}\"}}", "x".repeat(300))).await;
     let page = owner.get("/app/inbox").await.text;
     let told = line(&page, &fields);
     assert!(told.contains("amount 5, api_key •••") && !told.contains("sk_hidden"), "{told}");

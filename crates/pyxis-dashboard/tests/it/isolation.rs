@@ -63,9 +63,9 @@ impl Fixture for Scene {
         let policy = Policy::from_json(br#"{"deny_urls":["/acme/never"]}"#).unwrap();
         policies::put(&server.gateway, &actor, "billing", &policy).await.unwrap();
         let (bo, _) = people::add(&server.gateway, &actor, "bo@acme.example", Role::Member).await.unwrap();
-        let denied = server.ask(&ours, "/acme/denied", "acme wants it", "{}").await;
+        let denied = server.post_pending(&ours, "/acme/denied", "acme wants it", "{}").await;
         post(&mut ana, &format!("/app/approvals/{denied}/deny"), &[]).await;
-        let granted = server.ask(&ours, "/acme/granted", "acme wants it", "{}").await;
+        let granted = server.post_pending(&ours, "/acme/granted", "acme wants it", "{}").await;
         let to = format!("/app/approvals/{granted}/approve");
         post(&mut ana, &to, &[("grant_seconds", "900")]).await;
         let grant = grants::list(&server.gateway.store, ours.id, false, server.gateway.now())
@@ -74,7 +74,7 @@ impl Fixture for Scene {
             .remove(0)
             .id
             .to_string();
-        let waiting = server.ask(&ours, "/acme/waits", "acme wants it", "{}").await;
+        let waiting = server.post_pending(&ours, "/acme/waits", "acme wants it", "{}").await;
         let ids = Ids { agent: bot.row.id.to_string(), person: bo.id.to_string(), grant, waiting };
         Self { server, ours, ana, theirs, eve, ids }
     }
@@ -201,8 +201,8 @@ engines! {
             String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
         };
         assert_eq!(next().await, "event: inbox\ndata: {\"pending\":0,\"tasks\":0}\n\n");
-        server.ask(&ours, "/v1/more", "", "{}").await;
-        server.ask(&theirs, "/v1/own", "", "{}").await;
+        server.post_pending(&ours, "/v1/more", "", "{}").await;
+        server.post_pending(&theirs, "/v1/own", "", "{}").await;
         assert_eq!(next().await, "event: inbox\ndata: {\"pending\":1,\"tasks\":0}\n\n");
     }
 }

@@ -83,8 +83,8 @@ engines! {
     async fn the_inbox_is_searched_and_what_is_decided_has_pages_of_its_own(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         assert!(owner.get("/app/decided").await.text.contains("No decided requests yet"));
-        let invoice = server.ask(&team, "/v1/invoices", "for the March invoice", "{}").await;
-        let refund = server.ask(&team, "/v1/refunds", "for the refund", "{}").await;
+        let invoice = server.post_pending(&team, "/v1/invoices", "for the March invoice", "{}").await;
+        let refund = server.post_pending(&team, "/v1/refunds", "for the refund", "{}").await;
         let found = owner.get("/app/inbox?q=MARCH").await.text;
         assert!(found.contains(&invoice) && !found.contains(&refund));
         assert!(owner.get("/app/inbox?q=nothing+like+it").await.text.contains("No pending request contains"));
@@ -93,7 +93,7 @@ engines! {
 
         let mut decided = vec![invoice, refund];
         for n in 0..49 {
-            decided.push(server.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
+            decided.push(server.post_pending(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
         }
         for txn in &decided {
             let page = format!("/app/approvals/{txn}");
@@ -124,7 +124,7 @@ engines! {
         assert!(owner.get("/app/issuers?q=nobody").await.text.contains(NOTHING));
 
         for (n, path) in ["/v1/pay", "/v1/mail"].into_iter().enumerate() {
-            let txn = server.ask(&team, path, "", &format!("{{\"n\":{n}}}")).await;
+            let txn = server.post_pending(&team, path, "", &format!("{{\"n\":{n}}}")).await;
             let to = format!("/app/approvals/{txn}/approve");
             owner.submit("/app/account", &to, &[("grant_seconds", "900")]).await;
         }
@@ -174,9 +174,9 @@ engines! {
     async fn deliveries_and_the_audit_trail_go_back_page_by_page_and_keep_what_is_looked_for(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         let endpoint = endpoint(&server, team.id, "https://127.0.0.1:9/in").await;
-        let mut asked = vec![server.ask(&team, "/v1/march", "", "{}").await];
+        let mut asked = vec![server.post_pending(&team, "/v1/march", "", "{}").await];
         for n in 0..51 {
-            asked.push(server.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
+            asked.push(server.post_pending(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
         }
         let mut get = async |path: &str| owner.get(path).await.text;
 
@@ -218,7 +218,7 @@ engines! {
             rights::set(&server.gateway.audited, &Actor::cli(team.id), user.id, &name, right).await.unwrap();
             let fields = [("min_approvals", "1"), ("require_reason", "on"), ("channel", "dashboard")];
             member.submit("/app/account", &format!("/app/policies/{name}"), &fields).await;
-            let txn = server.ask(&team, &format!("/v1/{name}"), "", "{}").await;
+            let txn = server.post_pending(&team, &format!("/v1/{name}"), "", "{}").await;
             let to = format!("/app/approvals/{txn}/approve");
             owner.submit("/app/account", &to, &[("grant_seconds", "900")]).await;
         }
@@ -287,7 +287,7 @@ engines! {
     async fn messages_that_did_not_arrive_have_pages(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         let store = &server.gateway.store;
-        let txn: TxnId = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+        let txn: TxnId = server.post_pending(&team, "/v1/items", "", "{}").await.parse().unwrap();
         for n in 0..51 {
             let platform = if n % 2 == 0 { ChatPlatform::TELEGRAM } else { ChatPlatform::MATRIX };
             let (now, entropy) = (server.gateway.now(), &*server.gateway.entropy);

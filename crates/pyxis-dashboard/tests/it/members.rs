@@ -19,7 +19,7 @@ const EDITOR: &str = "/app/policies/billing";
 engines! {
     async fn a_member_sees_and_decides_only_what_was_granted(server: Server) {
         let (team, _) = server.with_owner().await;
-        let txn = server.ask(&team, "/v1/items", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/items", "", "{}").await;
         let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
         let (page, link) = (format!("/app/approvals/{txn}"), format!("/approve/{txn}"));
         assert!(!member.get("/app/inbox").await.text.contains(&txn));
@@ -65,7 +65,7 @@ engines! {
 
     async fn deny_all_stops_the_agent_and_settles_what_it_waits_for(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let waiting = [server.ask(&team, "/a", "", "{}").await, server.ask(&team, "/b", "", "{}").await];
+        let waiting = [server.post_pending(&team, "/a", "", "{}").await, server.post_pending(&team, "/b", "", "{}").await];
         let agent = agents::list(&server.gateway.store, team.id).await.unwrap().remove(0);
         let page = format!("/app/agents/{}", agent.row.id);
         owner.submit(&page, &format!("{page}/deny-all"), &[]).await;
@@ -88,7 +88,7 @@ engines! {
             let (_, stored) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
             assert_eq!(stored.min_approvals.to_string(), needed);
             assert!(!manager.get("/app/policies").await.text.contains("/app/staged/"), "nothing is proposed");
-            let txn = server.ask(&team, &format!("/v1/{needed}"), "", "{}").await;
+            let txn = server.post_pending(&team, &format!("/v1/{needed}"), "", "{}").await;
             manager.submit("/app/account", &format!("/app/approvals/{txn}/approve"), &[]).await;
             let row = view::load_view(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
             assert_eq!(row.state, ApprovalState::Pending, "the next request asks {needed} people");
@@ -107,7 +107,7 @@ engines! {
         for (verb, event) in [("approve", AuditEvent::ApprovalApproved), ("deny", AuditEvent::ApprovalDenied)] {
             for place in ["/app/inbox", "/app/approvals/{txn_id}", "/approve/{txn_id}"] {
                 let surface = if place.starts_with("/app/") { "dashboard" } else { "standalone" };
-                let txn = server.ask(&team, "/v1/items", "", &format!("{verb} on {place}")).await;
+                let txn = server.post_pending(&team, "/v1/items", "", &format!("{verb} on {place}")).await;
                 let page = place.replace("{txn_id}", &txn);
                 let to = format!("/app/approvals/{txn}/{verb}");
                 let shown = owner.get(&page).await.text;
@@ -117,7 +117,7 @@ engines! {
                 assert_eq!(newest(event).await, (txn, surface.to_owned()), "{verb} on {place}");
             }
         }
-        let txn = server.ask(&team, "/deny/all", "", "{}").await;
+        let txn = server.post_pending(&team, "/deny/all", "", "{}").await;
         let agent = agents::list(&server.gateway.store, team.id).await.unwrap().remove(0);
         let page = format!("/app/agents/{}", agent.row.id);
         owner.submit(&page, &format!("{page}/deny-all"), &[]).await;
@@ -127,7 +127,7 @@ engines! {
     async fn the_inbox_says_how_often_somebody_was_asked_and_a_grant_what_it_would_have_covered(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         for n in 0..21 {
-            server.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
+            server.post_pending(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
         }
         let inbox = owner.get("/app/inbox").await.text;
         assert!(inbox.contains("Last hour: 21 requests."), "{inbox}");
@@ -143,7 +143,7 @@ engines! {
         let policy = Policy::from_json(br#"{"allowed_approvers":["bo@example.com"]}"#).unwrap();
         policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
         for n in 0..3 {
-            server.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
+            server.post_pending(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
         }
         let asked = "Last hour: 3 requests.";
         assert!(bo.get("/app/inbox").await.text.contains(asked));

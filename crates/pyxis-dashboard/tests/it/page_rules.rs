@@ -85,7 +85,7 @@ async fn every_page(server: &Server, browser: &mut Browser) -> Vec<String> {
 async fn every_answer_carries_the_same_strict_headers() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    server.ask(&team, "/v1/items", "why", "{}").await;
+    server.post_pending(&team, "/v1/items", "why", "{}").await;
     let mut answers = Vec::new();
     for path in every_page(&server, &mut browser).await {
         let page = browser.get(&path).await;
@@ -133,7 +133,7 @@ async fn every_answer_carries_the_same_strict_headers() {
 async fn a_stored_secret_is_on_no_page_and_not_even_in_a_form_that_failed() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    server.ask(&team, "/v1/items", "why", "{}").await;
+    server.post_pending(&team, "/v1/items", "why", "{}").await;
     let fields = [("kind", "bearer"), ("name", "billing"), ("secret", CANARY)];
     let again = browser.submit("/app/new/credential", "/app/credentials", &fields).await;
     assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -266,7 +266,7 @@ engines! {
 async fn explain_and_replay_tell_what_would_happen_and_change_nothing() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    server.ask(&team, "/v1/items/1", "", "{}").await;
+    server.post_pending(&team, "/v1/items/1", "", "{}").await;
     let page = "/app/policies/billing";
     let asked = [("method", "POST"), ("url", "http://127.0.0.1:9/v1/items")];
     let told = browser.submit(page, "/app/policies/billing/explain", &asked).await;
@@ -310,7 +310,7 @@ async fn an_admin_neither_makes_owners_nor_links_for_them() {
 async fn an_export_is_whole_and_no_cell_is_a_formula() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    server.ask(&team, "/v1/items", "=cmd|'/c calc'!A1", "{}").await;
+    server.post_pending(&team, "/v1/items", "=cmd|'/c calc'!A1", "{}").await;
     let csv = browser.get("/app/audit/export.csv").await;
     assert!(csv.headers[CONTENT_TYPE].to_str().unwrap().starts_with("text/csv"));
     assert!(csv.text.starts_with("seq,at,"));

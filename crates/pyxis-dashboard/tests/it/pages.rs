@@ -6,7 +6,7 @@ mod tour;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pyxis_dashboard::view::routes::ROUTES;
-use tour::{Shown, TEXTS, Tour, is_at};
+use tour::{CapturedPage, TEXTS, Tour, is_at};
 
 const HOSTILE: &str =
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\u{202e}\u{7}\u{200b}{{7*7}}";
@@ -45,7 +45,7 @@ struct Parsed {
 
 impl Parsed {
     fn all(tour: Tour) -> Vec<Self> {
-        let parsed = |page: Shown| Self {
+        let parsed = |page: CapturedPage| Self {
             kind: page.kind(),
             tags: tags(&page.html),
             place: page.place,

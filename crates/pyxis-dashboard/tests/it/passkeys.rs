@@ -75,7 +75,7 @@ struct Scene {
 impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
         let (server, team, owner, key) = passkey_team(database).await;
-        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/pay", "", "{}").await;
         Self { server, team, owner, key, txn }
     }
 }
@@ -332,7 +332,7 @@ engines! {
         let given = scene.key.get(&begun["options"]);
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Approved);
-        scene.txn = scene.server.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
+        scene.txn = scene.server.post_pending(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
         let begun = scene.begin(&[]).await;
         let given = copy.get(&begun["options"]);
         scene.approve(&begun, &given, &[]).await;
@@ -350,13 +350,13 @@ engines! {
         scene.server.later(Duration::from_secs(119));
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Approved, "in time");
-        scene.txn = scene.server.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
+        scene.txn = scene.server.post_pending(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Pending, "replayed");
     }
 
     async fn an_answer_is_for_one_request_one_action_and_one_person(scene: &mut Scene) {
-        let other = scene.server.ask(&scene.team, "/v1/other", "", "{}").await;
+        let other = scene.server.post_pending(&scene.team, "/v1/other", "", "{}").await;
         // For another request.
         let begun = scene.begin(&[]).await;
         let given = scene.key.get(&begun["options"]);
@@ -405,7 +405,7 @@ engines! {
 
     async fn only_the_ceremony_opens_a_grant_and_tightening_ends_what_was_opened_before(server: Server) {
         let (team, mut owner) = server.with_owner().await;
-        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         owner.submit(&page, &format!("{page}/approve"), &[("grant_seconds", "900")]).await;
         let alive = async || grants::list(&server.gateway.store, team.id, false, server.gateway.now()).await.unwrap().len();
@@ -414,7 +414,7 @@ engines! {
         assert_eq!(alive().await, 0, "tightened");
         let mut key = Authenticator::new(ORIGIN_URL, 1);
         register(&mut owner, &mut key, "laptop").await;
-        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         let fields = [("grant_seconds", "900")];
         let begun = begin(&mut owner, &page, &format!("{page}/begin"), &fields).await;
@@ -430,7 +430,7 @@ engines! {
         register(&mut ana, &mut anas, "ana").await;
         register(&mut bo, &mut bos, "bo").await;
         set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
-        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         let approve = format!("{page}/approve");
         ana.submit(&page, &approve, &[]).await;
@@ -454,7 +454,7 @@ engines! {
     async fn without_a_passkey_the_page_says_what_to_do(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
-        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         assert!(owner.get(&page).await.text.contains("Register one under Account"));
         let refused = owner.submit(ACCOUNT, &format!("{page}/begin"), &[]).await;
@@ -537,7 +537,7 @@ engines! {
         let link = format!("/link/{}", token.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());
         let mut puppet = server.browser();
         puppet.submit(&link, &link, &[]).await;
-        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/pay", "", "{}").await;
         let to = format!("/app/approvals/{txn}/approve");
         ana.submit("/app/account", &to, &[]).await;
         puppet.submit("/app/account", &to, &[]).await;

@@ -107,7 +107,7 @@ fn path(route: &str, credential: &str, txn: &str) -> String {
 engines! {
     async fn every_page_asks_for_the_role_it_needs(server: Server) {
         let (team, people) = everybody(&server).await;
-        let txn = server.ask(&team, "/v1/items", "", "{}").await;
+        let txn = server.post_pending(&team, "/v1/items", "", "{}").await;
         let mut checked = 0;
         for (method, route) in ROUTES {
             if *route != "/app" && !route.starts_with("/app/") && !route.starts_with("/approve/") {
@@ -178,7 +178,7 @@ async fn act(browser: &mut Browser, txn: &str, action: Action, terms: Terms) -> 
 }
 
 /// The expected response.
-fn told(action: Action, outcome: ActionOutcome) -> (StatusCode, String) {
+fn expected_response(action: Action, outcome: ActionOutcome) -> (StatusCode, String) {
     let notice = match outcome {
         ActionOutcome::Shown => return (StatusCode::OK, String::new()),
         ActionOutcome::Forbidden => return (StatusCode::FORBIDDEN, String::new()),
@@ -218,8 +218,8 @@ engines! {
                 for action in Action::ALL {
                     let expected = outcome(*who, action, terms);
                     let cell = format!("/{who:?}/{action:?}/{terms}");
-                    let txn = server.ask(&team, &cell, "", "{}").await;
-                    assert_eq!(act(browser, &txn, action, terms).await, told(action, expected), "{cell}");
+                    let txn = server.post_pending(&team, &cell, "", "{}").await;
+                    assert_eq!(act(browser, &txn, action, terms).await, expected_response(action, expected), "{cell}");
                     let row = view::load_view(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
                     assert_eq!(row.state, state(expected), "{cell}");
                     granted += usize::from(expected == ActionOutcome::Granted);

@@ -31,7 +31,7 @@ engines! {
 
         save("gated", "5").await;
         assert_eq!(stored(&server, &team).await, (ApprovalMode::Gated, Some(300)));
-        let txn = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+        let txn = server.post_pending(&team, "/v1/items", "", "{}").await.parse().unwrap();
         let row = view::load_view(&server.gateway, team.id, txn).await.unwrap().row;
         assert_eq!(row.expires_at.since(row.created_at), Duration::from_mins(5));
 

@@ -74,7 +74,7 @@ impl Scene {
 
     /// Final state of a request that Ana and someone in Bo's account approve.
     async fn both_approve(&mut self, other: &mut Browser) -> ApprovalState {
-        let txn = self.server.ask(&self.team, "/v1/pay", "", "{}").await;
+        let txn = self.server.post_pending(&self.team, "/v1/pay", "", "{}").await;
         let to = format!("/app/approvals/{txn}/approve");
         self.ana.submit(ACCOUNT, &to, &[]).await;
         other.submit(ACCOUNT, &to, &[]).await;

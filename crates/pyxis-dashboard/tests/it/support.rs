@@ -145,7 +145,8 @@ impl Server {
     /// The pages of a process that reads wallets' activity from another source.
     pub(crate) fn asking(&self, source: Arc<dyn pyxis_scoring::models::ActivitySource>) -> Router {
         let parts = scoring_parts(&self.node, Arc::new(self.gateway.clone()));
-        let scoring = pyxis_scoring::State::new(pyxis_scoring::Parts { activity: Some(source), ..parts });
+        let scoring =
+            pyxis_scoring::State::new(pyxis_scoring::ScoringDependencies { activity: Some(source), ..parts });
         pages(&self.node, Some(scoring))
     }
 
@@ -167,7 +168,7 @@ impl Server {
     }
 
     /// An agent's pending POST; returns its transaction.
-    pub(crate) async fn ask(&self, team: &Team, path: &str, reason: &str, body: &str) -> String {
+    pub(crate) async fn post_pending(&self, team: &Team, path: &str, reason: &str, body: &str) -> String {
         let mut request = team.request("billing", "POST", &format!("http://{UPSTREAM}{path}"));
         request.headers_mut().insert("x-px-reason", HeaderValue::from_bytes(reason.as_bytes()).unwrap());
         *request.body_mut() = Body::from(body.to_owned());

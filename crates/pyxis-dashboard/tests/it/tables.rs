@@ -202,7 +202,7 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         let mut asked = Vec::new();
         for n in 0..52 {
-            let txn = server.ask(&team, "/v1/items", "=1+1", &format!("{{\"n\":{n}}}")).await;
+            let txn = server.post_pending(&team, "/v1/items", "=1+1", &format!("{{\"n\":{n}}}")).await;
             if n < 51 {
                 owner.submit("/app/account", &format!("/app/approvals/{txn}/deny"), &[]).await;
             }
@@ -235,7 +235,7 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         let mut asked = Vec::new();
         for n in 0..51 {
-            asked.push(server.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
+            asked.push(server.post_pending(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
         }
         let orders = [("", 50, 0), ("when", 0, 50), ("-what", 50, 0), ("who", 0, 50), ("nonsense", 50, 0)];
         for (sort, first, last) in orders {

@@ -25,9 +25,9 @@ struct Scene {
 }
 
 /// Fields of the form, as a person leaves it.
-type Form<'a> = [(&'a str, &'a str)];
+type FormFields<'a> = [(&'a str, &'a str)];
 
-const TRIMMED: &Form<'_> = &[("keep-1", "on"), ("uses-1", "2"), ("uses-2", "3"), ("minutes", "30")];
+const TRIMMED: &FormFields<'_> = &[("keep-1", "on"), ("uses-1", "2"), ("uses-2", "3"), ("minutes", "30")];
 
 impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
@@ -42,14 +42,14 @@ impl Scene {
         format!("/app/tasks/{}", self.task)
     }
 
-    async fn begin(&mut self, form: &Form<'_>) -> (Value, Value) {
+    async fn begin(&mut self, form: &FormFields<'_>) -> (Value, Value) {
         let page = self.page();
         let begun = begin(&mut self.owner, &page, &format!("{page}/begin"), form).await;
         let given = self.key.get(&begun["options"]);
         (begun, given)
     }
 
-    async fn finish(&mut self, (begun, given): &(Value, Value), form: &Form<'_>) -> Page {
+    async fn finish(&mut self, (begun, given): &(Value, Value), form: &FormFields<'_>) -> Page {
         let page = self.page();
         finish(&mut self.owner, &page, &format!("{page}/approve"), begun, given, form).await
     }
@@ -126,7 +126,7 @@ engines! {
     }
 
     async fn an_answer_is_for_exactly_what_was_on_the_form(scene: &mut Scene) {
-        let changed: [&Form<'_>; 5] = [
+        let changed: [&FormFields<'_>; 5] = [
             &[("keep-1", "on"), ("uses-1", "3"), ("minutes", "30")],
             &[("keep-1", "on"), ("uses-1", "2"), ("minutes", "60")],
             &[("keep-1", "on"), ("uses-1", "2"), ("keep-2", "on"), ("uses-2", "1"), ("minutes", "30")],
@@ -158,7 +158,7 @@ engines! {
         let page = format!("/app/tasks/{other}");
         finish(&mut scene.owner, &page, &format!("{page}/approve"), &begun, &given, TRIMMED).await;
         assert_eq!(stored(&scene.server, &scene.team, other).await.state, TaskState::Proposed);
-        let txn = scene.server.ask(&scene.team, "/v1/pay", "", "{}").await;
+        let txn = scene.server.post_pending(&scene.team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         let (begun, given) = scene.begin(TRIMMED).await;
         finish(&mut scene.owner, &page, &format!("{page}/approve"), &begun, &given, &[]).await;

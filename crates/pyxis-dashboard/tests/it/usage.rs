@@ -18,7 +18,7 @@ async fn five_requests(server: &Server, team: &Team) {
     let policy = Policy::from_json(br#"{"deny_methods":["DELETE"]}"#).unwrap();
     policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
     for n in 0..4 {
-        server.ask(team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
+        server.post_pending(team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
     }
     let denied = team.request("billing", "DELETE", "http://127.0.0.1:9/v1/items");
     assert_eq!(server.send(denied).await, http::StatusCode::FORBIDDEN);

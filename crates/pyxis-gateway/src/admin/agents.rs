@@ -21,8 +21,7 @@ use crate::error::{Error, Result};
 use crate::requests::control::KEY_PREFIX;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
-use crate::task_ends::TaskEnds;
-use crate::tasks::withdraw_proposals;
+use crate::tasks::{TaskEnds, withdraw_proposals};
 use pyxis_core::actor::Actor;
 use pyxis_core::admin_error::Missing;
 

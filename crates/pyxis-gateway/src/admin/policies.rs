@@ -28,7 +28,7 @@ use super::{channels, credentials, satisfiability, workspaces};
 use crate::error::{Error, Result};
 use crate::identity::voters;
 use crate::runtime::state::State;
-use crate::task_ends::TaskEnds;
+use crate::tasks::TaskEnds;
 
 /// Maximum number of requests in a replay.
 pub const MAX_REPLAY: u32 = 1000;

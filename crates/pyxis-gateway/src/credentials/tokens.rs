@@ -4,8 +4,6 @@
 //! A refresh token may be good for one use only. So only the node that holds the credential's lease asks for a new
 //! token. The token is stored before anything is sent with it.
 
-pub mod connect;
-
 use std::time::Duration;
 
 use pyxis_core::auth::Auth;
@@ -35,7 +33,7 @@ const LEASE: Duration = Duration::from_mins(1);
 /// How often a node looks whether another one is done.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// The code in the store of an account that a person must connect (again).
-const REAUTHORIZE: &str = "reauthorization_required";
+pub(crate) const REAUTHORIZE: &str = "reauthorization_required";
 /// What a person is told of it.
 const CONNECT: &str = "the credential's account must be connected again";
 
@@ -48,7 +46,7 @@ const ENDPOINT: &str = "endpoint";
 
 /// A credential with its secret, for as long as a token is fetched with it.
 pub(crate) struct TokenRequest {
-    row: CredentialRow,
+    pub(crate) row: CredentialRow,
     auth: Option<Auth>,
     secret: SecretValue,
 }
@@ -82,7 +80,11 @@ impl TokenRequest {
     }
 
     /// What is stored for this version of the secret and this endpoint.
-    async fn load_stored(&self, store: &Store, keyring: &Keyring) -> Result<Option<(TokenRow, SecretValue)>> {
+    pub(crate) async fn load_stored(
+        &self,
+        store: &Store,
+        keyring: &Keyring,
+    ) -> Result<Option<(TokenRow, SecretValue)>> {
         let row = &self.row;
         let found = oauth_tokens::find(store, row.workspace_id, row.id).await?;
         let Some(found) = found.filter(|found| found.credential_version == row.version) else {
@@ -185,7 +187,7 @@ struct StoredToken {
 
 /// Parts of a stored token that a renewal keeps unless it names new ones.
 #[derive(Default)]
-struct StoredGrant {
+pub(crate) struct StoredGrant {
     refresh_token: Option<Zeroizing<String>>,
     granted_scope: Option<String>,
 }
@@ -294,7 +296,7 @@ async fn store(
     Err(Error::NoLongerAllowed("the credential's secret was replaced while its token was fetched"))
 }
 
-fn to_store(
+pub(crate) fn to_store(
     keyring: &Keyring,
     entropy: &dyn Entropy,
     now: UnixMillis,

@@ -31,7 +31,7 @@ use crate::runtime::wait::Waiters;
 use crate::runtime::work::Work;
 
 /// Dependencies of the proxy.
-pub struct Parts {
+pub struct GatewayDependencies {
     /// Database access.
     pub store: Store,
     /// Seals and opens secrets at rest.
@@ -54,10 +54,10 @@ pub struct Parts {
 
 /// Shared handle on everything the proxy needs. Cheap to clone.
 #[derive(Clone)]
-pub struct State(Arc<Inner>);
+pub struct State(Arc<GatewayContext>);
 
 /// Target of a [`State`].
-pub struct Inner {
+pub struct GatewayContext {
     /// Database access.
     pub store: Store,
     /// Seals and opens secrets at rest.
@@ -105,9 +105,10 @@ pub struct Inner {
 
 impl State {
     /// Assembles the state. Nothing runs before [`crate::workers::start`].
-    pub fn new(parts: Parts) -> Self {
-        let Parts { store, keyring, audit, audit_keys, net, clock, entropy, node, config } = parts;
-        Self(Arc::new(Inner {
+    pub fn new(parts: GatewayDependencies) -> Self {
+        let GatewayDependencies { store, keyring, audit, audit_keys, net, clock, entropy, node, config } =
+            parts;
+        Self(Arc::new(GatewayContext {
             audited: AuditedStore::new(store.clone(), audit_keys.clone(), Arc::clone(&clock)),
             outbox: Outbox::new(keyring.clone(), Arc::clone(&entropy)),
             store,
@@ -158,9 +159,9 @@ impl State {
 }
 
 impl std::ops::Deref for State {
-    type Target = Inner;
+    type Target = GatewayContext;
 
-    fn deref(&self) -> &Inner {
+    fn deref(&self) -> &GatewayContext {
         &self.0
     }
 }

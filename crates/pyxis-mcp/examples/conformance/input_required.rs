@@ -52,7 +52,7 @@ fn roots() -> Value {
     json!({"method": "roots/list", "params": {}})
 }
 
-fn ask(requests: &Value, state: Option<&Value>) -> Value {
+fn input_required(requests: &Value, state: Option<&Value>) -> Value {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(sealed) = state.and_then(|state| codec().seal_json(state).ok()) {
         result["requestState"] = json!(sealed);
@@ -84,7 +84,10 @@ impl Attempt<'_> {
                 let said = format!("Prompt with elicited context: {}", context.unwrap_or_default());
                 json!({"messages": [{"role": "user", "content": text(&said)}]})
             }
-            None => ask(&json!({"user_context": elicitation("Which context?", "context", "string")}), None),
+            None => input_required(
+                &json!({"user_context": elicitation("Which context?", "context", "string")}),
+                None,
+            ),
         }
     }
 
@@ -93,7 +96,7 @@ impl Attempt<'_> {
         let state = self.state()?;
         let simple = |name: &str, request: Value| match self.response(name) {
             Some(response) => done(&format!("Received {}", json!(response))),
-            None => ask(&json!({name: request}), None),
+            None => input_required(&json!({name: request}), None),
         };
         Ok(match self.name {
             "test_input_required_result_elicitation" => simple("user_name", name_request()),
@@ -111,15 +114,15 @@ impl Attempt<'_> {
                         "user_name": name_request(), "greeting": sampling("Generate a greeting"),
                         "client_roots": roots(),
                     });
-                    ask(&requests, Some(&json!({"stage": "gather"})))
+                    input_required(&requests, Some(&json!({"stage": "gather"})))
                 }
             }
             "test_input_required_result_multi_round" => {
                 match state.map_or(0, |state| state["round"].as_i64().unwrap_or(0)) {
-                    0 => ask(&json!({"step1": name_request()}), Some(&json!({"round": 1}))),
+                    0 => input_required(&json!({"step1": name_request()}), Some(&json!({"round": 1}))),
                     1 => {
                         let color = elicitation("What is your favorite color?", "color", "string");
-                        ask(&json!({"step2": color}), Some(&json!({"round": 2})))
+                        input_required(&json!({"step2": color}), Some(&json!({"round": 2})))
                     }
                     _ => done("Multi-round flow complete"),
                 }
@@ -128,7 +131,7 @@ impl Attempt<'_> {
             _ if state.is_some() => done("Confirmed: state-ok"),
             _ => {
                 let confirm = elicitation("Please confirm", "ok", "boolean");
-                ask(&json!({"confirm": confirm}), Some(&json!({"stage": "confirm"})))
+                input_required(&json!({"confirm": confirm}), Some(&json!({"stage": "confirm"})))
             }
         })
     }
@@ -147,6 +150,10 @@ impl Attempt<'_> {
         offer("elicitation", "user_name", name_request());
         offer("sampling", "greeting", sampling("Generate a greeting"));
         offer("roots", "client_roots", roots());
-        if requests.is_empty() { done("No input possible") } else { ask(&Value::Object(requests), None) }
+        if requests.is_empty() {
+            done("No input possible")
+        } else {
+            input_required(&Value::Object(requests), None)
+        }
     }
 }

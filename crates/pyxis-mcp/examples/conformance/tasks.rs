@@ -32,10 +32,10 @@ pub(super) fn call(
     let can_wait = context.client_capabilities().is_some_and(|client| client.supports_tasks());
     if request.name == "greet" {
         let name = arguments.get("name").and_then(Value::as_str).unwrap_or("nobody");
-        return Ok(said(&format!("Hello, {name}!")).into());
+        return Ok(text_result(&format!("Hello, {name}!")).into());
     }
     if request.name == "slow_compute" && !can_wait {
-        return Ok(said("computed").into());
+        return Ok(text_result("computed").into());
     }
     if !can_wait {
         let needed = ClientCapabilities::builder().enable_tasks().build();
@@ -55,7 +55,7 @@ pub(super) fn call(
     Ok(CallToolResponse::Task(CreateTaskResult::new(tasks.spawn(options, make))))
 }
 
-fn said(text: &str) -> CallToolResult {
+fn text_result(text: &str) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
@@ -70,7 +70,7 @@ async fn run(
         "slow_compute" => {
             let seconds = arguments.get("seconds").and_then(Value::as_f64).unwrap_or_default();
             tokio::select! {
-                () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => Ok(said("computed")),
+                () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => Ok(text_result("computed")),
                 () = context.cancelled() => Err(TaskExit::Cancelled),
             }
         }
@@ -78,7 +78,7 @@ async fn run(
         "protocol_error_job" => Err(ErrorData::internal_error("The job ended early", None).into()),
         "confirm_delete" => {
             let confirmed = context.request_input("confirm", question("Delete it?", "confirm")?).await?;
-            Ok(said(&format!("Answered {confirmed}")))
+            Ok(text_result(&format!("Answered {confirmed}")))
         }
         "multi_input" => {
             let (name, confirm) = (question("Your name?", "name")?, question("Really?", "confirm")?);
@@ -86,9 +86,9 @@ async fn run(
                 context.request_input("name", name),
                 context.request_input("confirm", confirm)
             )?;
-            Ok(said(&format!("Answered {name} and {confirm}")))
+            Ok(text_result(&format!("Answered {name} and {confirm}")))
         }
-        _ => Ok(said(&format!("Answered {answer}"))),
+        _ => Ok(text_result(&format!("Answered {answer}"))),
     }
 }
 

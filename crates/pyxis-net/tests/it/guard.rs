@@ -8,14 +8,14 @@ use pyxis_net::{AddressVerdict, Blocked, Guard, HostPort};
 
 use crate::support::at;
 
-fn judge(ip: IpAddr) -> AddressVerdict {
+fn check_literal(ip: IpAddr) -> AddressVerdict {
     let host = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
     Guard::default().check_literal_or_form(&at(&host, 443))
 }
 
 fn is_public(ip: &str) -> bool {
     let ip: IpAddr = ip.parse().unwrap();
-    let literal = judge(ip);
+    let literal = check_literal(ip);
     // A literal and a name that resolves to it must always be judged alike.
     let named = Guard::default().admit(&at("api.example.com", 443), &[ip]);
     match (literal, named) {
@@ -145,7 +145,7 @@ proptest! {
     #[test]
     fn no_ipv6_address_outside_global_unicast_passes(bits in any::<u128>()) {
         let ip = Ipv6Addr::from(bits);
-        let passes = matches!(judge(ip.into()), AddressVerdict::Literal(_));
+        let passes = matches!(check_literal(ip.into()), AddressVerdict::Literal(_));
         prop_assert!(!passes || ip.segments()[0] >> 13 == 1);
     }
 
@@ -154,7 +154,7 @@ proptest! {
         let ip = Ipv4Addr::from(bits);
         let local = ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_multicast()
             || ip.is_broadcast() || ip.is_documentation() || ip.is_unspecified();
-        prop_assert!(!(local && matches!(judge(ip.into()), AddressVerdict::Literal(_))));
+        prop_assert!(!(local && matches!(check_literal(ip.into()), AddressVerdict::Literal(_))));
     }
 
     #[test]

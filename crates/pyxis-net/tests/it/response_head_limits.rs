@@ -34,7 +34,7 @@ fn answer(lines: &str) -> String {
 }
 
 /// The failure, and its public message.
-async fn told(answer: String) -> (Error, &'static str) {
+async fn public_failure(answer: String) -> (Error, &'static str) {
     let error = failure(&client(), get(&raw(answer).await)).await;
     assert!(error.was_sent(), "{error:?}");
     let told = error.public_message();
@@ -62,7 +62,7 @@ async fn a_larger_head_is_told_as_one_and_the_host_as_one_that_answered() {
     let long = format!("x: {}\r\n", "y".repeat(MAX_ANSWER_HEAD));
     let endless = format!("x: {}\r\n", "y".repeat(4 * MAX_ANSWER_HEAD));
     for lines in [many, long, endless] {
-        let (error, told) = told(answer(&lines)).await;
+        let (error, told) = public_failure(answer(&lines)).await;
         assert!(matches!(error, Error::HeadTooLarge), "{error:?}");
         assert!(told.starts_with("the host answered") && told.contains("1000 header lines"), "{told}");
     }
@@ -82,7 +82,7 @@ async fn an_answer_that_cannot_be_read_says_that_the_host_answered() {
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
     ] {
-        let (error, told) = told(answer.to_owned()).await;
+        let (error, told) = public_failure(answer.to_owned()).await;
         assert!(matches!(error, Error::Protocol(_)), "{answer:?} {error:?}");
         assert!(told.starts_with("the host answered") && !told.contains("HTTP"), "{told}");
     }

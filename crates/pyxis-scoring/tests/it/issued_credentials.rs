@@ -5,7 +5,7 @@ use std::time::Duration;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_scoring::credential::{CLOCK_SKEW, MAX_NULLIFIERS, Rejection, issuer_did, parse_and_verify};
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 use serde_json::json;
 
 use crate::{HOLDER, NOW, NULLIFIERS, changed, check, claim, code, ed25519, eip712, issued};
@@ -37,7 +37,7 @@ fn another_spelling_of_the_json_keeps_the_digest_and_is_kept_as_it_is() {
 
 #[test]
 fn credentials_that_say_different_things_have_different_digests() {
-    let later = Claim { expires_at: UnixMillis(claim().expires_at.0 + 1), ..claim() };
+    let later = CredentialFields { expires_at: UnixMillis(claim().expires_at.0 + 1), ..claim() };
     let mut digests: Vec<_> =
         issued(&claim()).iter().chain(&issued(&later)).map(|text| check(text).unwrap().digest).collect();
     digests.sort_unstable();
@@ -47,7 +47,7 @@ fn credentials_that_say_different_things_have_different_digests() {
 
 #[test]
 fn a_credential_is_valid_from_its_issuance_until_its_expiry() {
-    let Claim { issued_at, expires_at, .. } = claim();
+    let CredentialFields { issued_at, expires_at, .. } = claim();
     let millisecond = Duration::from_millis(1);
     for text in issued(&claim()) {
         let at = |now| parse_and_verify(&text, HOLDER, now, |_| true).map(|_| ());
@@ -61,7 +61,7 @@ fn a_credential_is_valid_from_its_issuance_until_its_expiry() {
         assert_eq!(at(expires_at), Err(Rejection::Expired { at: expires_at }));
     }
     for expires_at in [issued_at, UnixMillis(0)] {
-        for text in issued(&Claim { expires_at, ..claim() }) {
+        for text in issued(&CredentialFields { expires_at, ..claim() }) {
             assert_eq!(code(&text), "expires_before_issuance");
         }
     }
@@ -121,7 +121,7 @@ fn a_stranger_cannot_sign_in_the_name_of_an_issuer() {
 
 #[test]
 fn a_credential_about_another_address_is_refused() {
-    let other = Claim { address: pyxis_core::address::EvmAddress([1; 20]), ..claim() };
+    let other = CredentialFields { address: pyxis_core::address::EvmAddress([1; 20]), ..claim() };
     for text in issued(&other) {
         assert_eq!(code(&text), "subject_mismatch");
     }
@@ -147,7 +147,7 @@ fn names_and_nullifiers_are_checked_even_if_they_are_signed() {
         ("Discord", &["a\nb"], "invalid_nullifiers"),
         ("Discord", &[&long], "invalid_nullifiers"),
     ] {
-        for text in issued(&Claim { provider, nullifiers, ..claim() }) {
+        for text in issued(&CredentialFields { provider, nullifiers, ..claim() }) {
             assert_eq!(code(&text), expected);
         }
     }
@@ -159,7 +159,7 @@ fn names_and_nullifiers_are_checked_even_if_they_are_signed() {
         (&many, "invalid_nullifiers"),
         (&many[1..], "verified"),
     ] {
-        let claim = Claim { nullifiers, ..claim() };
+        let claim = CredentialFields { nullifiers, ..claim() };
         assert_eq!(code(&eip712().issue(&claim)), expected);
         assert_eq!(code(&ed25519().issue(&claim)), expected);
     }
@@ -170,7 +170,8 @@ fn every_rejection_says_what_to_do() {
     let rejection = check("{}").unwrap_err();
     assert_eq!(rejection.to_string(), "@context is missing; send the credential as it was issued");
     let rejection =
-        check(&eip712().issue(&Claim { expires_at: UnixMillis(NOW.0 - 1), ..claim() })).unwrap_err();
+        check(&eip712().issue(&CredentialFields { expires_at: UnixMillis(NOW.0 - 1), ..claim() }))
+            .unwrap_err();
     assert_eq!(
         rejection.to_string(),
         "expired at 2026-01-01T00:00:00.249Z; ask the issuer for a new credential"

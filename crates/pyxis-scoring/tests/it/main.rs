@@ -14,7 +14,7 @@ use pyxis_core::entropy::SeededEntropy;
 use pyxis_scoring::credential::{
     Rejection, VerifiedCredential, parse_and_verify, parse_and_verify_for_its_subject,
 };
-use pyxis_testkit::issuer::{Claim, Ed25519Issuer, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Ed25519Issuer, Eip712Issuer};
 use serde_json::Value;
 
 const HOLDER: EvmAddress = EvmAddress([0xab; 20]);
@@ -23,8 +23,8 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 /// The moment at which the tests check credentials issued the day before.
 const NOW: UnixMillis = UnixMillis(1_767_225_600_250);
 
-fn claim() -> Claim<'static> {
-    Claim {
+fn claim() -> CredentialFields<'static> {
+    CredentialFields {
         address: HOLDER,
         provider: "Discord",
         nullifiers: NULLIFIERS,
@@ -42,7 +42,7 @@ fn ed25519() -> Ed25519Issuer {
 }
 
 /// A credential of each proof type and form.
-fn issued(claim: &Claim<'_>) -> [String; 4] {
+fn issued(claim: &CredentialFields<'_>) -> [String; 4] {
     [
         eip712().issue(claim),
         eip712().issue_older_form(claim),

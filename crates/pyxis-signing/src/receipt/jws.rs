@@ -26,7 +26,7 @@ pub fn sign(claims: &ReceiptClaims, kid: &str, key: &SigningKey) -> Option<Strin
 }
 
 /// A token in its parts, not verified yet.
-pub(super) struct Parts<'a> {
+pub(super) struct UnverifiedJws<'a> {
     pub(super) kid: String,
     /// Bytes that the signature covers.
     pub(super) signed: &'a str,
@@ -43,7 +43,7 @@ struct Header {
 }
 
 /// Splits a token and checks its header.
-pub(super) fn split(token: &str) -> Result<Parts<'_>, ReceiptError> {
+pub(super) fn split(token: &str) -> Result<UnverifiedJws<'_>, ReceiptError> {
     let format = |what| ReceiptError::Format(what);
     let (signed, signature) = token.rsplit_once('.').ok_or(format("it has no signature"))?;
     let (header, payload) = signed.split_once('.').ok_or(format("it has no payload"))?;
@@ -57,5 +57,5 @@ pub(super) fn split(token: &str) -> Result<Parts<'_>, ReceiptError> {
     let payload = decode(payload).ok_or(format("the payload is not base64url"))?;
     let signature = decode(signature).and_then(|bytes| bytes.try_into().ok());
     let signature = signature.ok_or(format("the signature is not 64 bytes of base64url"))?;
-    Ok(Parts { kid: header.kid, signed, payload, signature })
+    Ok(UnverifiedJws { kid: header.kid, signed, payload, signature })
 }

@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{Entropy, bytes};
 use pyxis_core::secret::{Secret, SecretBytes};
 
-use super::{Aad, CipherError, CipherKey, MasterKey, Parts, Sealed};
+use super::{Aad, CipherError, CipherKey, MasterKey, Sealed, SealedFields};
 use crate::db::{row, sql, stored_enum};
 use crate::{Executor, Store, StoreError, Tx};
 
@@ -89,7 +89,7 @@ impl Keyring {
 
     /// Opens a value that was sealed for the same row.
     pub fn open(&self, aad: &Aad, sealed: &Sealed) -> Result<SecretBytes, CipherError> {
-        let parts = Parts::parse(sealed)?;
+        let parts = SealedFields::parse(sealed)?;
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         keys.seal.get(&parts.number).ok_or(CipherError::UnknownKey(parts.number))?.open(aad, &parts)
     }
@@ -156,7 +156,7 @@ impl Keyring {
 
 impl WrappedKey {
     fn unwrap_with(&self, master: &MasterKey) -> Result<CipherKey, CipherError> {
-        let parts = Parts::parse(&self.wrapped)?;
+        let parts = SealedFields::parse(&self.wrapped)?;
         let opened = master.0.open(&wrapping(self.number, self.purpose), &parts);
         let bytes = opened.map_err(|_| CipherError::WrongMasterKey)?;
         CipherKey::from_bytes(&bytes).ok_or(CipherError::Malformed)

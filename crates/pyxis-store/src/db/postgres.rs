@@ -42,7 +42,7 @@ mod shared;
 const LONG: Duration = Duration::from_millis(100);
 
 /// A connection pool for one database.
-pub(crate) struct Database {
+pub(crate) struct PostgresDatabase {
     pool: Pool,
     /// For writes that may be lost if the server's machine fails: commits do not wait for the disk.
     relaxed: Pool,
@@ -52,7 +52,7 @@ pub(crate) struct Database {
     commits: Arc<AtomicU64>,
 }
 
-impl Database {
+impl PostgresDatabase {
     /// Creates the pools without connecting.
     pub(crate) fn open(
         config: &Config,

@@ -8,7 +8,7 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{OpenOptions, Store, StoreError, long_work, promotions};
-use pyxis_testkit::cluster::Server;
+use pyxis_testkit::cluster::PostgresServer;
 use pyxis_testkit::long_form::{figures, rounds};
 use pyxis_testkit::pgbouncer::PgBouncer;
 use pyxis_testkit::postgres::Database;
@@ -82,7 +82,7 @@ async fn assert_all_refused(store: &Store) -> Duration {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_frozen_postgres_costs_every_operation_its_limit_and_no_restart() {
-    let server = Server::start().await;
+    let server = PostgresServer::start().await;
     let store = open(&server.url());
     store.migrate().await.unwrap();
     store.watch();
@@ -103,7 +103,7 @@ async fn a_frozen_postgres_costs_every_operation_its_limit_and_no_restart() {
 }
 
 /// Connections of the store, oldest first.
-async fn backends(server: &Server) -> Vec<String> {
+async fn backends(server: &PostgresServer) -> Vec<String> {
     let query = "SELECT pid FROM pg_stat_activity \
                  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY backend_start, pid";
     server.run(query).await
@@ -111,7 +111,7 @@ async fn backends(server: &Server) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ping_notices_any_connection_of_any_pool_that_postgres_no_longer_serves() {
-    let server = Server::start().await;
+    let server = PostgresServer::start().await;
     let store = open(&server.url());
     store.migrate().await.unwrap();
     until_it_works(&store).await;
@@ -150,7 +150,7 @@ async fn a_promoted_standby_of_postgres_is_used_without_a_restart_while_the_prim
 
 /// A promotion, and how long it took until the store used the new primary.
 async fn promotion() -> Duration {
-    let primary = Server::start().await;
+    let primary = PostgresServer::start().await;
     let standby = primary.standby().await;
     let url = format!("postgres://px@{},{}/postgres?sslmode=disable", standby.host(), primary.host());
     let store = open(&url);
@@ -195,7 +195,7 @@ async fn promotion() -> Duration {
 }
 
 /// Waits until the standby has everything of the primary.
-async fn until_replayed(primary: &Server, standby: &Server) {
+async fn until_replayed(primary: &PostgresServer, standby: &PostgresServer) {
     let end = primary.run("SELECT pg_current_wal_lsn()").await.remove(0);
     let replayed = format!("SELECT pg_last_wal_replay_lsn() >= '{end}'");
     let waiting = async { while standby.run(&replayed).await[0] != "t" {} };
@@ -245,7 +245,7 @@ mod netns {
         let name =
             "failover::netns::a_postgres_whose_link_is_cut_costs_every_operation_its_limit_and_no_restart";
         let Some(machine) = pyxis_testkit::netns::attached_machine(name) else { return };
-        let server = Server::start_on(&machine).await;
+        let server = PostgresServer::start_on(&machine).await;
         let store = open(&server.url());
         store.migrate().await.unwrap();
         store.watch();

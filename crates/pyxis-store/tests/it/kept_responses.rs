@@ -7,7 +7,7 @@ use pyxis_testkit::engines;
 
 use crate::support::{NOW, Workspace, add_agent, at};
 
-async fn keep(main: &Workspace, agent: AgentId, created: i64) -> ResponseId {
+async fn store_response(main: &Workspace, agent: AgentId, created: i64) -> ResponseId {
     let id = ResponseId::new(&OsEntropy);
     let new = NewKeptResponse {
         id,
@@ -26,7 +26,7 @@ async fn keep(main: &Workspace, agent: AgentId, created: i64) -> ResponseId {
 engines! {
     async fn a_response_is_found_by_its_agent_until_it_expires(main: &Workspace) {
         let (agent, other) = (add_agent(main, "bot", &[]).await, add_agent(main, "other", &[]).await);
-        let id = keep(main, agent, 0).await;
+        let id = store_response(main, agent, 0).await;
         assert!(find(&main.store, main.id, agent, id, NOW).await.unwrap().is_some());
         assert!(find(&main.store, main.id, other, id, NOW).await.unwrap().is_none());
         assert!(find(&main.store, main.id, agent, id, at(60)).await.unwrap().is_none());
@@ -36,9 +36,9 @@ engines! {
 
     async fn an_agent_keeps_its_newest_responses_and_nobody_elses(main: &Workspace) {
         let (agent, other) = (add_agent(main, "bot", &[]).await, add_agent(main, "other", &[]).await);
-        let first = keep(main, agent, 1).await;
-        let others = keep(main, other, 1).await;
-        let (second, third) = (keep(main, agent, 2).await, keep(main, agent, 3).await);
+        let first = store_response(main, agent, 1).await;
+        let others = store_response(main, other, 1).await;
+        let (second, third) = (store_response(main, agent, 2).await, store_response(main, agent, 3).await);
         for (agent, id, kept) in [(agent, first, false), (agent, second, true), (agent, third, true), (other, others, true)] {
             assert_eq!(find(&main.store, main.id, agent, id, at(4)).await.unwrap().is_some(), kept);
         }

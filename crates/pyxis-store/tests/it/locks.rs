@@ -19,7 +19,7 @@ fn many(count: usize) -> Vec<Nullifier> {
 }
 
 /// Lock table entries that the database's transactions hold for values.
-async fn held(main: &Workspace) -> usize {
+async fn count_advisory_locks(main: &Workspace) -> usize {
     if main.store.engine() == Engine::Sqlite {
         return 0;
     }
@@ -33,14 +33,14 @@ engines! {
         for count in [1, 256, 257, VERY_MANY] {
             let mut tx = main.store.begin().await.unwrap();
             claims::lock(&mut tx, main.id, &many(count)).await.unwrap();
-            assert!(held(main).await <= 257, "{count}");
+            assert!(count_advisory_locks(main).await <= 257, "{count}");
             tx.commit().await.unwrap();
-            assert_eq!(held(main).await, 0);
+            assert_eq!(count_advisory_locks(main).await, 0);
         }
         let digests: Vec<_> = (0..200).map(|number| [number; 32]).collect();
         let mut tx = main.store.begin().await.unwrap();
         assert!(revocations::revoked_among(&mut tx, main.id, &digests).await.unwrap().is_empty());
-        assert!(held(main).await <= 1);
+        assert!(count_advisory_locks(main).await <= 1);
     }
 
     async fn claims_on_very_many_nullifiers_are_read(main: &Workspace) {

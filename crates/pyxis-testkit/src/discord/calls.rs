@@ -6,12 +6,12 @@ use pyxis_core::hex;
 use serde_json::{Value, json};
 
 use super::{
-    APPLICATION, BOT_TOKEN, CATEGORY, CHANNEL, CLOSED_PERSON, Call, ChatMessage, HIDDEN_CHANNEL, Inner,
-    SECOND_CHANNEL, content, public_key,
+    APPLICATION, BOT_TOKEN, CATEGORY, CHANNEL, CLOSED_PERSON, DiscordCall, DiscordMessage, DiscordState,
+    HIDDEN_CHANNEL, SECOND_CHANNEL, content, public_key,
 };
 
 /// One request.
-pub(super) struct Request {
+pub(super) struct DiscordRequest {
     call: String,
     /// Value of the header, if there is one.
     authorization: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Request {
     body: Value,
 }
 
-impl Request {
+impl DiscordRequest {
     pub(super) fn read(head: &request::Parts, body: &[u8]) -> Self {
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         let path = head.uri.path().strip_prefix("/api/v10/").unwrap_or_default();
@@ -44,9 +44,9 @@ struct DiscordError(u16, u32, &'static str);
 const UNKNOWN_CHANNEL: DiscordError = DiscordError(404, 10003, "Unknown Channel");
 const MISSING_ACCESS: DiscordError = DiscordError(403, 50001, "Missing Access");
 
-impl Inner {
-    pub(super) fn answer(&mut self, request: &Request) -> CallResponse {
-        self.calls.push(Call { call: request.call.clone(), body: request.body.clone() });
+impl DiscordState {
+    pub(super) fn answer(&mut self, request: &DiscordRequest) -> CallResponse {
+        self.calls.push(DiscordCall { call: request.call.clone(), body: request.body.clone() });
         if self.down {
             return CallResponse {
                 status: 503,
@@ -67,7 +67,7 @@ impl Inner {
         }
     }
 
-    fn call(&mut self, request: &Request) -> Result<Value, DiscordError> {
+    fn call(&mut self, request: &DiscordRequest) -> Result<Value, DiscordError> {
         let (method, path) = request.call.split_once(' ').unwrap_or_default();
         let parts: Vec<&str> = path.split('/').collect();
         if !request.is_named {
@@ -140,7 +140,7 @@ impl Inner {
             return Ok(posted.clone());
         }
         let id = self.next_id();
-        let message = ChatMessage {
+        let message = DiscordMessage {
             channel: channel.to_owned(),
             id: id.clone(),
             content: shown.content,
@@ -176,7 +176,7 @@ impl Inner {
         Ok(json!({ "id": id, "channel_id": channel, "content": body["content"] }))
     }
 
-    fn change_response(&mut self, token: &str, request: &Request) -> Result<Value, DiscordError> {
+    fn change_response(&mut self, token: &str, request: &DiscordRequest) -> Result<Value, DiscordError> {
         let shown = content::content(&request.body).map_err(invalid)?;
         let answer = self.deferred.get_mut(token).ok_or(DiscordError(404, 10015, "Unknown Webhook"))?;
         *answer = Some(shown.text);

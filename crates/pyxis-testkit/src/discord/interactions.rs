@@ -4,7 +4,7 @@ use ed25519_dalek::Signer;
 use pyxis_core::hex;
 use serde_json::{Value, json};
 
-use super::{APPLICATION, ChatMessage, Discord, content, signing_key};
+use super::{APPLICATION, Discord, DiscordMessage, content, signing_key};
 
 /// Response to an interaction, as a person sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,13 +46,13 @@ impl Discord {
     }
 
     /// A press of a button.
-    pub fn press(&self, message: &ChatMessage, label: &str, person: &str) -> Value {
+    pub fn press(&self, message: &DiscordMessage, label: &str, person: &str) -> Value {
         let id = message.button(label)["custom_id"].as_str().expect("a button that is no link");
         self.press_with(message, id, person)
     }
 
     /// A press of a button with any id.
-    pub fn press_with(&self, message: &ChatMessage, id: &str, person: &str) -> Value {
+    pub fn press_with(&self, message: &DiscordMessage, id: &str, person: &str) -> Value {
         let data = json!({ "component_type": 2, "custom_id": id, "id": 2 });
         let mut interaction = self.interaction(3, data, location(&message.channel, person));
         interaction["message"] = json!({ "id": message.id, "channel_id": message.channel });
@@ -75,7 +75,7 @@ impl Discord {
     }
 
     fn interaction(&self, kind: u8, data: Value, place: Value) -> Value {
-        let id = self.shared.change(super::Inner::next_id);
+        let id = self.shared.change(super::DiscordState::next_id);
         let mut interaction = json!({
             "type": kind, "id": id, "application_id": APPLICATION, "token": format!("token/of+{id}"), "version": 1,
             "entitlements": [], "attachment_size_limit": 1024,

@@ -7,7 +7,7 @@ use pyxis_core::entropy::{self, Entropy};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Claim;
+use super::CredentialFields;
 
 const TEXT: &str = "https://schema.org/Text";
 const HEADER: &str = r#"{"alg":"EdDSA","crit":["b64"],"b64":false}"#;
@@ -32,16 +32,16 @@ impl Ed25519Issuer {
 
     /// Issues a credential with `nullifiers`, in no particular order. Each nullifier needs a colon; the Stamp's name
     /// must not contain one.
-    pub fn issue(&self, claim: &Claim<'_>) -> String {
+    pub fn issue(&self, claim: &CredentialFields<'_>) -> String {
         self.issue_as("nullifiers", &json!(claim.nullifiers), claim.nullifiers, claim)
     }
 
     /// Issues a credential in the older format, with the first nullifier as `hash`.
-    pub fn issue_older_form(&self, claim: &Claim<'_>) -> String {
+    pub fn issue_older_form(&self, claim: &CredentialFields<'_>) -> String {
         self.issue_as("hash", &json!(claim.nullifiers[0]), &claim.nullifiers[..1], claim)
     }
 
-    fn issue_as(&self, member: &str, value: &Value, marks: &[&str], claim: &Claim<'_>) -> String {
+    fn issue_as(&self, member: &str, value: &Value, marks: &[&str], claim: &CredentialFields<'_>) -> String {
         let method = format!("{}#{}", self.did(), self.multibase);
         let options = canonical(&[
             ("http://purl.org/dc/terms/created", date(&claim.issued_at.to_rfc3339())),
@@ -77,7 +77,7 @@ impl Ed25519Issuer {
         .to_string()
     }
 
-    fn canonical_document(&self, marks: &[&str], claim: &Claim<'_>) -> String {
+    fn canonical_document(&self, marks: &[&str], claim: &CredentialFields<'_>) -> String {
         let credential = |property: &str| format!("https://www.w3.org/2018/credentials#{property}");
         let subject = claim.subject();
         let document = canonical(&[

@@ -7,7 +7,7 @@ use pyxis_core::hex;
 use serde_json::{Value, json};
 use sha3::{Digest, Keccak256};
 
-use super::Claim;
+use super::CredentialFields;
 
 type Hash = [u8; 32];
 
@@ -65,7 +65,7 @@ impl Eip712Issuer {
     }
 
     /// Issues a credential with `nullifiers`.
-    pub fn issue(&self, claim: &Claim<'_>) -> String {
+    pub fn issue(&self, claim: &CredentialFields<'_>) -> String {
         let more = "NullifiersContext(string @container,string @type)";
         let form = NullifierFormat {
             member: "nullifiers",
@@ -81,7 +81,7 @@ impl Eip712Issuer {
     }
 
     /// Issues a credential in the older format, with the first nullifier as `hash`.
-    pub fn issue_older_form(&self, claim: &Claim<'_>) -> String {
+    pub fn issue_older_form(&self, claim: &CredentialFields<'_>) -> String {
         let form = NullifierFormat {
             member: "hash",
             value: json!(claim.nullifiers[0]),
@@ -101,7 +101,7 @@ impl Eip712Issuer {
         format!("0x{}{:02x}", hex::encode(&signature.to_bytes()), 27 + recovery.to_byte())
     }
 
-    fn issue_as(&self, form: &NullifierFormat, claim: &Claim<'_>) -> String {
+    fn issue_as(&self, form: &NullifierFormat, claim: &CredentialFields<'_>) -> String {
         let NullifierFormat { member, value_type, term_type, more, .. } = form;
         let context_type = format!("@context({term_type} {member},string provider)");
         let subject_type =
@@ -149,7 +149,7 @@ impl Eip712Issuer {
         format!("{}#controller", self.did())
     }
 
-    fn signing_hash(&self, document_type: &str, subject: Hash, claim: &Claim<'_>) -> Hash {
+    fn signing_hash(&self, document_type: &str, subject: Hash, claim: &CredentialFields<'_>) -> Hash {
         let issued = text(&claim.issued_at.to_rfc3339());
         let proof = hash_struct(
             PROOF,

@@ -42,7 +42,7 @@ pub struct RoomMessage {
 }
 
 #[derive(Default)]
-struct Inner {
+struct HomeserverData {
     messages: BTreeMap<String, RoomMessage>,
     /// Event by room and transaction id.
     keys: BTreeMap<(String, String), String>,
@@ -67,7 +67,7 @@ pub struct StandIn {
 }
 
 struct HomeserverState {
-    inner: Mutex<Inner>,
+    inner: Mutex<HomeserverData>,
     down: watch::Sender<bool>,
     slow: watch::Sender<bool>,
     changed: watch::Sender<()>,
@@ -75,7 +75,7 @@ struct HomeserverState {
 }
 
 impl HomeserverState {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, HomeserverData> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -296,7 +296,7 @@ async fn wait_for_events(shared: &HomeserverState, query: &str) -> (u16, Value) 
     shared.inner().events_since(since, usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
-impl Inner {
+impl HomeserverData {
     /// The newest events after a position, by room.
     fn events_since(&self, since: Option<usize>, limit: usize) -> (u16, Value) {
         let end = self.log.len();

@@ -9,22 +9,22 @@ use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
 use super::{
-    APP_TOKEN, ARCHIVED_CHANNEL, BOT_TOKEN, CHANNEL, Call, ChatMessage, Inner, OTHER_CHANNEL, OpenWindow,
-    TEAM, blocks, refusal,
+    APP_TOKEN, ARCHIVED_CHANNEL, BOT_TOKEN, CHANNEL, OTHER_CHANNEL, OpenWindow, SlackCall, SlackMessage,
+    SlackState, TEAM, blocks, refusal,
 };
 
 /// Life of a trigger.
 const TRIGGER: Duration = Duration::from_secs(3);
 
 /// One request.
-pub(super) struct Request {
+pub(super) struct SlackRequest {
     method: String,
     token: String,
     is_json: bool,
     arguments: Value,
 }
 
-impl Request {
+impl SlackRequest {
     /// Reads arguments from JSON or a form. Members of a form that are objects or lists are JSON.
     pub(super) fn read(head: &request::Parts, body: &[u8]) -> Self {
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -53,10 +53,10 @@ pub(super) struct MethodResponse {
     pub(super) body: Value,
 }
 
-impl Inner {
-    pub(super) fn answer(&mut self, request: &Request, sockets: SocketAddr) -> MethodResponse {
+impl SlackState {
+    pub(super) fn answer(&mut self, request: &SlackRequest, sockets: SocketAddr) -> MethodResponse {
         let (method, arguments) = (request.method.as_str(), &request.arguments);
-        self.calls.push(Call { method: method.to_owned(), body: arguments.clone() });
+        self.calls.push(SlackCall { method: method.to_owned(), body: arguments.clone() });
         if self.down {
             return MethodResponse { status: 503, retry_after: None, body: refusal("service_unavailable") };
         }
@@ -69,7 +69,7 @@ impl Inner {
         MethodResponse { status: 200, retry_after: None, body }
     }
 
-    fn call(&mut self, request: &Request, sockets: SocketAddr) -> Result<Value, &'static str> {
+    fn call(&mut self, request: &SlackRequest, sockets: SocketAddr) -> Result<Value, &'static str> {
         let arguments = &request.arguments;
         let is_app = request.method == "apps.connections.open";
         match request.token.as_str() {
@@ -109,7 +109,7 @@ impl Inner {
         let channel = self.postable(&text(arguments, "channel"))?;
         let shown = blocks::content(arguments)?;
         let ts = format!("1700000000.{:06}", self.next_id());
-        let message = ChatMessage {
+        let message = SlackMessage {
             channel: channel.clone(),
             ts: ts.clone(),
             notice: blocks::unescaped(&text(arguments, "text")),

@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
-use super::{ChatMessage, Inner, Slack, TEAM};
+use super::{Slack, SlackMessage, SlackState, TEAM};
 
 impl Slack {
     /// Presses a button, reported over a WebSocket. Returns the envelope's id.
-    pub fn press(&self, message: &ChatMessage, label: &str, user: &str) -> String {
+    pub fn press(&self, message: &SlackMessage, label: &str, user: &str) -> String {
         let payload = self.press_payload(message, message.button(label), user);
         self.send("interactive", payload)
     }
 
     /// Presses a button with any value.
-    pub fn press_with(&self, message: &ChatMessage, action: &str, value: &str, user: &str) -> String {
+    pub fn press_with(&self, message: &SlackMessage, action: &str, value: &str, user: &str) -> String {
         let button = json!({ "type": "button", "action_id": action, "value": value });
         let payload = self.press_payload(message, &button, user);
         self.send("interactive", payload)
     }
 
     /// Report of a press, not sent.
-    pub fn press_payload(&self, message: &ChatMessage, button: &Value, user: &str) -> Value {
+    pub fn press_payload(&self, message: &SlackMessage, button: &Value, user: &str) -> Value {
         let trigger = self.shared.change(|inner| {
             let trigger = format!("{}.trigger", inner.next_id());
             inner.triggers.insert(trigger.clone(), (user.to_owned(), Instant::now()));
@@ -97,7 +97,7 @@ impl Slack {
     }
 }
 
-impl Inner {
+impl SlackState {
     /// Sends what waits, once there is a WebSocket that will stay.
     pub(super) fn send_waiting(&mut self) {
         while let Some(line) = self.lines.iter().rev().find(|line| !line.is_ending)

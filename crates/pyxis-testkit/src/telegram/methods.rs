@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{ChatMessage, Inner, refusal, result};
+use super::{TelegramMessage, TelegramState, refusal, result};
 
-impl Inner {
+impl TelegramState {
     pub(super) fn call(&mut self, method: &str, body: &Value) -> (u16, Value) {
         let chat = name_of(&body["chat_id"]);
         if let Some(to) = self.moved.get(&chat) {
@@ -54,7 +54,7 @@ impl Inner {
         };
         let id = self.next_message;
         self.next_message += 1;
-        self.messages.insert((chat.clone(), id), ChatMessage { chat, id, text, buttons, edits: 0 });
+        self.messages.insert((chat.clone(), id), TelegramMessage { chat, id, text, buttons, edits: 0 });
         result(&json!({ "message_id": id, "date": 1, "chat": { "id": 1, "type": "private" } }))
     }
 

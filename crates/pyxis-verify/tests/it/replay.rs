@@ -27,22 +27,22 @@ use pyxis_verify::block_height::{self, Snapshot};
 use pyxis_verify::checker::{self, CheckRequest};
 use pyxis_verify::registry::{self, IssuerKey};
 use pyxis_verify::service::{blocklist, issuers, proofs};
-use pyxis_verify::{Config, Parts, State};
+use pyxis_verify::{Config, State, VerificationDependencies};
 
 /// Addresses and nullifiers of a run: few, so that they collide.
 const FEW: u8 = 4;
 
 /// Kind and network of a proof: the same people have one nullifier on two networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum ProofScope {
     Optimism,
     BaseSepolia,
     Residence,
 }
 
-const PLACES: [Place; 3] = [Place::Optimism, Place::BaseSepolia, Place::Residence];
+const SCOPES: [ProofScope; 3] = [ProofScope::Optimism, ProofScope::BaseSepolia, ProofScope::Residence];
 
-impl Place {
+impl ProofScope {
     const fn kind(self) -> Kind {
         if matches!(self, Self::Residence) { Kind::ResidenceUs } else { Kind::GovId }
     }
@@ -57,24 +57,24 @@ impl Place {
 #[derive(Clone, Debug)]
 enum Step {
     Register {
-        place: Place,
+        scope: ProofScope,
         who: u8,
         nullifier: u8,
         seconds: u16,
         ago: u8,
     },
     Revoke {
-        place: Place,
+        scope: ProofScope,
         who: u8,
         ago: u8,
     },
     /// By a manager.
     Strike {
-        place: Place,
+        scope: ProofScope,
         who: u8,
     },
     Rebind {
-        place: Place,
+        scope: ProofScope,
         from: u8,
         to: u8,
         nullifier: u8,
@@ -94,8 +94,8 @@ enum Step {
     },
 }
 
-fn place() -> impl Strategy<Value = Place> {
-    prop_oneof![2 => Just(Place::Optimism), 1 => Just(Place::BaseSepolia), 1 => Just(Place::Residence)]
+fn scope() -> impl Strategy<Value = ProofScope> {
+    prop_oneof![2 => Just(ProofScope::Optimism), 1 => Just(ProofScope::BaseSepolia), 1 => Just(ProofScope::Residence)]
 }
 
 /// Mostly now.
@@ -105,13 +105,13 @@ fn ago() -> impl Strategy<Value = u8> {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => (place(), 0..FEW, 0..FEW, 1_u16..20, ago()).prop_map(|(place, who, nullifier, seconds, ago)| {
-            Step::Register { place, who, nullifier, seconds, ago }
+        6 => (scope(), 0..FEW, 0..FEW, 1_u16..20, ago()).prop_map(|(scope, who, nullifier, seconds, ago)| {
+            Step::Register { scope, who, nullifier, seconds, ago }
         }),
-        1 => (place(), 0..FEW, ago()).prop_map(|(place, who, ago)| Step::Revoke { place, who, ago }),
-        1 => (place(), 0..FEW).prop_map(|(place, who)| Step::Strike { place, who }),
-        2 => (place(), 0..FEW, 0..FEW, 0..FEW, ago()).prop_map(|(place, from, to, nullifier, ago)| {
-            Step::Rebind { place, from, to, nullifier, ago }
+        1 => (scope(), 0..FEW, ago()).prop_map(|(scope, who, ago)| Step::Revoke { scope, who, ago }),
+        1 => (scope(), 0..FEW).prop_map(|(scope, who)| Step::Strike { scope, who }),
+        2 => (scope(), 0..FEW, 0..FEW, 0..FEW, ago()).prop_map(|(scope, from, to, nullifier, ago)| {
+            Step::Rebind { scope, from, to, nullifier, ago }
         }),
         1 => (0..FEW).prop_map(|who| Step::Block { who }),
         1 => (0..FEW).prop_map(|who| Step::Unblock { who }),
@@ -121,7 +121,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Places and addresses with a live proof.
-type Holders = BTreeSet<(Place, u8)>;
+type Holders = BTreeSet<(ProofScope, u8)>;
 
 /// A workspace, and everything that was answered about it.
 struct History {
@@ -131,8 +131,8 @@ struct History {
     nonce: u32,
     /// Every answer given: live proofs by height.
     given: BTreeMap<i64, Holders>,
-    /// For each address and place, the second before which no signed statement may take effect any more.
-    spoken: BTreeMap<(Place, u8), i64>,
+    /// For each address and scope, the second before which no signed statement may take effect any more.
+    spoken: BTreeMap<(ProofScope, u8), i64>,
     /// Removed last.
     main: Workspace,
 }
@@ -148,7 +148,10 @@ fn nullifier(number: u8) -> ProofNullifier {
 /// Verification of a workspace.
 pub(crate) fn verification(main: &Workspace, config: Config) -> State {
     let net = Client::new(&ClientConfig::new(Guard::new(Vec::new(), Vec::new()))).unwrap();
-    State::new(Parts { config, ..verification_parts(main, Arc::new(NoManagers), net.private()) })
+    State::new(VerificationDependencies {
+        config,
+        ..verification_parts(main, Arc::new(NoManagers), net.private())
+    })
 }
 
 impl History {
@@ -169,10 +172,10 @@ impl History {
         let (action_id, nonce) = (DEFAULT_ACTION, self.nonce.to_string());
         let signed = |ago: u8| self.main.clock.now().seconds() - i64::from(ago);
         Some(match *step {
-            Step::Register { place, who, nullifier: mark, seconds, ago } => {
+            Step::Register { scope, who, nullifier: mark, seconds, ago } => {
                 Statement::Register(Registration {
-                    kind: place.kind(),
-                    network: place.network(),
+                    kind: scope.kind(),
+                    network: scope.network(),
                     subject: subject(who),
                     action_id,
                     nullifier: nullifier(mark),
@@ -181,17 +184,17 @@ impl History {
                     nonce,
                 })
             }
-            Step::Revoke { place, who, ago } => Statement::Revoke(Revocation {
-                kind: place.kind(),
-                network: place.network(),
+            Step::Revoke { scope, who, ago } => Statement::Revoke(Revocation {
+                kind: scope.kind(),
+                network: scope.network(),
                 subject: subject(who),
                 action_id,
                 reason: "lost".to_owned(),
                 issued_at: signed(ago),
                 nonce,
             }),
-            Step::Rebind { place, from, to, nullifier: mark, ago } => Statement::Rebind(Rebinding {
-                kind: place.kind(),
+            Step::Rebind { scope, from, to, nullifier: mark, ago } => Statement::Rebind(Rebinding {
+                kind: scope.kind(),
                 from: subject(from),
                 to: subject(to),
                 action_id,
@@ -203,7 +206,7 @@ impl History {
         })
     }
 
-    async fn go(&mut self, step: &Step) {
+    async fn apply(&mut self, step: &Step) {
         if let Some(statement) = self.statement(step) {
             // Many are refused: that is intended.
             if registry::submit(&self.state, &self.key.sign(statement)).await.is_ok_and(|done| done.new) {
@@ -212,12 +215,12 @@ impl History {
             return;
         }
         match *step {
-            Step::Strike { place, who } => {
-                let (kind, network) = (place.kind(), place.network());
+            Step::Strike { scope, who } => {
+                let (kind, network) = (scope.kind(), scope.network());
                 let place_of =
                     proofs::ProofKey { network, kind, subject: subject(who), action_id: DEFAULT_ACTION };
                 if proofs::revoke(&self.state, &self.actor, &place_of, "forged").await.is_ok() {
-                    self.spoken.insert((place, who), self.main.clock.now().seconds() + 1);
+                    self.spoken.insert((scope, who), self.main.clock.now().seconds() + 1);
                 }
             }
             Step::Block { who } => {
@@ -229,7 +232,7 @@ impl History {
             Step::Pass { millis } => self.main.clock.advance(Duration::from_millis(millis.into())),
             Step::Ask { back } => {
                 let height = (self.head().await - i64::from(back)).max(0);
-                let answer = self.ask(height).await;
+                let answer = self.live_proofs(height).await;
                 let before = self.given.insert(height, answer.clone());
                 assert!(before.is_none_or(|before| before == answer), "the answer about {height} changed");
             }
@@ -240,18 +243,18 @@ impl History {
     /// Records that nothing signed earlier may take effect after what was signed later.
     fn took_effect(&mut self, step: &Step) {
         let now = self.main.clock.now().seconds();
-        let mut spoke = |place: Place, who: u8, signed: i64, next: i64| {
-            let before = self.spoken.insert((place, who), next).unwrap_or(0);
+        let mut spoke = |scope: ProofScope, who: u8, signed: i64, next: i64| {
+            let before = self.spoken.insert((scope, who), next).unwrap_or(0);
             assert!(signed >= before, "{step:?} was signed at {signed}, but {before} had been spoken");
         };
         match *step {
-            Step::Register { place, who, ago, .. } => {
+            Step::Register { scope, who, ago, .. } => {
                 let signed = now - i64::from(ago);
-                spoke(place, who, signed, signed);
+                spoke(scope, who, signed, signed);
             }
-            Step::Revoke { place, who, ago } => {
+            Step::Revoke { scope, who, ago } => {
                 let signed = now - i64::from(ago);
-                spoke(place, who, signed, signed + 1);
+                spoke(scope, who, signed, signed + 1);
             }
             // Only the log knows what this moved; no later statement was about the address that it names.
             _ => {}
@@ -264,14 +267,14 @@ impl History {
     }
 
     /// Live proofs at a height, queried in bulk and one by one.
-    async fn ask(&self, height: i64) -> Holders {
+    async fn live_proofs(&self, height: i64) -> Holders {
         let mut holders = Holders::new();
-        for place in PLACES {
-            let name = place.network();
+        for scope in SCOPES {
+            let name = scope.network();
             let network = self.state.networks().find_by_name(name.as_str()).unwrap();
-            let action_id = (place != Place::Residence).then_some(DEFAULT_ACTION);
+            let action_id = (scope != ProofScope::Residence).then_some(DEFAULT_ACTION);
             let ask =
-                CheckRequest { network, kind: place.kind(), action_id, snapshot: Snapshot::Block(height) };
+                CheckRequest { network, kind: scope.kind(), action_id, snapshot: Snapshot::Block(height) };
             let all: Vec<Subject> = (0..FEW).map(subject).collect();
             let many = checker::check_many(&self.state, ask, &all, false).await.unwrap();
             let told = checker::check_many(&self.state, ask, &all, true).await.unwrap();
@@ -280,7 +283,7 @@ impl History {
                 assert_eq!((plain.is_valid(), plain.is_valid()), (told.is_valid(), one.is_valid()));
             }
             let live = (0..FEW).filter(|number| many[usize::from(*number)].is_valid());
-            holders.extend(live.map(|number| (place, number)));
+            holders.extend(live.map(|number| (scope, number)));
         }
         holders
     }
@@ -288,12 +291,12 @@ impl History {
     /// The same from the log alone.
     fn replay(log: &[LogRow], height: i64) -> Holders {
         let mut holders = Holders::new();
-        for place in PLACES {
-            let network = place.network();
+        for scope in SCOPES {
+            let network = scope.network();
             let mut holds: BTreeMap<Subject, UnixMillis> = BTreeMap::new();
             let mut blocked: BTreeSet<Subject> = BTreeSet::new();
             let here = |row: &&LogRow| {
-                let kind = row.kind.is_none_or(|kind| kind == place.kind());
+                let kind = row.kind.is_none_or(|kind| kind == scope.kind());
                 row.network == network && kind && row.height <= height
             };
             for row in log.iter().filter(here) {
@@ -309,7 +312,7 @@ impl History {
                 let subject = subject(*number);
                 holds.get(&subject).is_some_and(|until| *until > at) && !blocked.contains(&subject)
             };
-            holders.extend((0..FEW).filter(live).map(|number| (place, number)));
+            holders.extend((0..FEW).filter(live).map(|number| (scope, number)));
         }
         holders
     }
@@ -329,7 +332,7 @@ impl History {
     async fn lives_through(mut self, steps: &[Step]) {
         let mut log: Vec<LogRow> = Vec::new();
         for step in steps {
-            self.go(step).await;
+            self.apply(step).await;
             self.has_nobody_twice().await;
             let grown = proof_log::page(&self.state.store, 0, 10_000).await.unwrap();
             let (before, new) = grown.split_at_checked(log.len()).expect("the log only grows");
@@ -344,7 +347,7 @@ impl History {
         self.main.clock.advance(Duration::from_secs(3));
         let log = proof_log::page(&self.state.store, 0, 10_000).await.unwrap();
         for height in 0..=self.head().await {
-            let answer = self.ask(height).await;
+            let answer = self.live_proofs(height).await;
             assert_eq!(answer, Self::replay(&log, height), "block {height}");
             let given = self.given.get(&height);
             assert!(given.is_none_or(|given| *given == answer), "the answer about {height} changed");

@@ -9,7 +9,7 @@ use pyxis_core::clock::SystemClock;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::secret::SecretString;
 use pyxis_http::serve;
-use pyxis_signer::{Credentials, Parts, Signer, State};
+use pyxis_signer::{Credentials, Signer, SignerContext, State};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -50,7 +50,7 @@ fn state(config: &Config, env: &impl Env) -> Result<State> {
     if found.credentials.names().is_empty() {
         tracing::warn!("no credentials: set the four OAUTH_CRED_<NAME>_* variables of each credential");
     }
-    Ok(State::new(Parts {
+    Ok(State::new(SignerContext {
         credentials: found.credentials,
         token: token(env)?,
         allow_http: allow_http(env)?,

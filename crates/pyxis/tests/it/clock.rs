@@ -34,7 +34,7 @@ async fn ask_to_sign(proxy: &Proxy) -> TxnId {
     credentials::create(&proxy.state, &proxy.actor(), input).await.unwrap();
     let body = json!({"payload": "68656c6c6f", "algorithm": "ed25519"}).to_string();
     let request = proxy.agent(Method::POST, "/sign").header("x-px-credential", "signer");
-    proxy.paused(request.header(CONTENT_TYPE, "application/json").body(Body::from(body)).unwrap()).await
+    proxy.send_pending(request.header(CONTENT_TYPE, "application/json").body(Body::from(body)).unwrap()).await
 }
 
 /// A GET that passes unless the hour's budget is used up.

@@ -28,7 +28,7 @@ const AUTO: &str = r#"{"auto_approve_methods": ["GET"]}"#;
 /// Sends a request, changes something between decision and record, and returns the response.
 async fn ask_while(proxy: &Proxy, method: &str, change: impl AsyncFnOnce()) -> (StatusCode, Value) {
     let held = proxy.gate.hold();
-    let asked = proxy.ask(method, "/x");
+    let asked = proxy.send_by_name(method, "/x");
     held.asked.await.unwrap();
     change().await;
     drop(held.release);
@@ -55,7 +55,7 @@ async fn sent(proxy: &Proxy) -> usize {
 
 /// A request that the owner approves, with the grant that they ask for; returns its transaction.
 async fn approved(proxy: &Proxy, wish: Option<GrantRequest>) -> TxnId {
-    let (status, body) = proxy.ask("POST", "/x").await.unwrap();
+    let (status, body) = proxy.send_by_name("POST", "/x").await.unwrap();
     assert_eq!(status, StatusCode::ACCEPTED);
     let txn = body["txn_id"].as_str().unwrap().parse().unwrap();
     let owner = proxy.approver(0, DecisionSurface::Api);
@@ -137,7 +137,7 @@ async fn a_grant_is_used_once(proxy: &Proxy, waits: impl AsyncFn()) {
     workers::send_all(&proxy.state).await.unwrap();
 
     let held = proxy.gate.hold();
-    let asked = proxy.ask("POST", "/x");
+    let asked = proxy.send_by_name("POST", "/x");
     held.asked.await.unwrap();
     let mut tx = proxy.state.store.begin().await.unwrap();
     assert!(
@@ -161,7 +161,7 @@ async fn a_grant_is_used_once(proxy: &Proxy, waits: impl AsyncFn()) {
         .unwrap();
     assert_eq!((grant.uses, sent(proxy).await), (1, 1));
     assert_eq!(proxy.upstream.received(2).await.len(), 2);
-    assert_eq!(proxy.ask("POST", "/x").await.unwrap().0, StatusCode::ACCEPTED);
+    assert_eq!(proxy.send_by_name("POST", "/x").await.unwrap().0, StatusCode::ACCEPTED);
 }
 
 mod a_grant_is_used_once_for_a_request_that_is_judged_twice {

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::support::app::Node;
 use crate::support::client::Unanswered;
-use crate::support::{Agent, Answer, Call, Client, Person, Setup, Site};
+use crate::support::{Agent, Call, Client, HttpResponse, Person, Setup, Site};
 
 /// Number of times the server is killed, in the short and the long form.
 const KILLS: [usize; 2] = [20, 200];
@@ -31,15 +31,15 @@ pub(crate) const AGENTS: usize = 5;
 
 /// An owner's decision about a request; `acknowledged` is true if the server confirmed it.
 #[derive(Clone, Debug)]
-struct Word {
+struct RecordedDecision {
     txn: String,
     approve: bool,
     acknowledged: bool,
 }
 
 /// The load so far, by the number of the request.
-pub(crate) struct Ledger {
-    words: Mutex<BTreeMap<u64, Word>>,
+pub(crate) struct RequestLog {
+    decisions: Mutex<BTreeMap<u64, RecordedDecision>>,
     /// Numbers of the answered requests that passed without asking.
     read: Mutex<BTreeSet<u64>>,
     next: AtomicU64,
@@ -58,10 +58,10 @@ pub(crate) struct Ledger {
 /// Marks that the server will not start again.
 const OVER: usize = usize::MAX;
 
-impl Ledger {
+impl RequestLog {
     pub(crate) fn new(loses_database: bool) -> Arc<Self> {
         Arc::new(Self {
-            words: Mutex::default(),
+            decisions: Mutex::default(),
             read: Mutex::default(),
             next: AtomicU64::new(0),
             acknowledged: watch::Sender::new(0),
@@ -82,7 +82,7 @@ impl Ledger {
         self.life.send_modify(|life| *life += 1);
     }
 
-    async fn attempt(&self, call: Call) -> Option<Answer> {
+    async fn attempt(&self, call: Call) -> Option<HttpResponse> {
         match call.attempt_once().await {
             Ok(answer) => return Some(answer),
             Err(Unanswered::NotSent) => &self.not_sent,
@@ -106,7 +106,7 @@ impl Ledger {
     }
 
     /// True if the answer says that the database is away. The server asks to wait, and the load does not.
-    fn is_refused(&self, answer: &Answer) -> bool {
+    fn is_refused(&self, answer: &HttpResponse) -> bool {
         let is_refused = self.loses_database && answer.status == 503;
         assert!(!is_refused || answer.header("retry-after").is_some(), "{answer:?}");
         is_refused
@@ -116,8 +116,8 @@ impl Ledger {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn note(&self, number: u64, word: Word) {
-        self.words.lock().unwrap_or_else(PoisonError::into_inner).insert(number, word);
+    fn record_decision(&self, number: u64, decision: RecordedDecision) {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner).insert(number, decision);
     }
 
     fn read(&self) -> MutexGuard<'_, BTreeSet<u64>> {
@@ -126,35 +126,35 @@ impl Ledger {
 }
 
 /// Sends a request that waits and has it decided, repeatedly. Every third one is denied.
-pub(crate) async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) {
-    let mut life = ledger.life.subscribe();
+pub(crate) async fn work(agent: Agent, owner: Person, target: String, log: Arc<RequestLog>) {
+    let mut life = log.life.subscribe();
     loop {
         let this_life = *life.borrow_and_update();
         if this_life == OVER {
             return;
         }
-        let number = ledger.number();
+        let number = log.number();
         let call = agent.forward("api", "POST", &format!("{target}{number}")).body("a body to approve");
-        let Some(paused) = ledger.attempt(call).await else {
+        let Some(paused) = log.attempt(call).await else {
             next_life(&mut life, this_life).await;
             continue;
         };
-        if ledger.is_refused(&paused) {
+        if log.is_refused(&paused) {
             continue;
         }
         assert_eq!(paused.status, 202, "{paused:?}");
         let txn = paused.json()["txn_id"].as_str().unwrap().to_owned();
         let approve = !number.is_multiple_of(3);
         let verb = if approve { "approve" } else { "deny" };
-        ledger.note(number, Word { txn: txn.clone(), approve, acknowledged: false });
+        log.record_decision(number, RecordedDecision { txn: txn.clone(), approve, acknowledged: false });
         let said = owner.client.post(&format!("/approvals/{txn}/{verb}"), &json!({}));
-        let said = ledger.attempt(said).await;
-        if said.as_ref().is_some_and(|answer| ledger.is_refused(answer)) {
+        let said = log.attempt(said).await;
+        if said.as_ref().is_some_and(|answer| log.is_refused(answer)) {
             continue;
         }
         if said.is_some_and(|answer| answer.status == 200) {
-            ledger.note(number, Word { txn, approve, acknowledged: true });
-            ledger.acknowledged.send_modify(|count| *count += 1);
+            log.record_decision(number, RecordedDecision { txn, approve, acknowledged: true });
+            log.acknowledged.send_modify(|count| *count += 1);
         } else {
             next_life(&mut life, this_life).await;
         }
@@ -162,19 +162,19 @@ pub(crate) async fn work(agent: Agent, owner: Person, target: String, ledger: Ar
 }
 
 /// Sends requests that pass without asking, repeatedly.
-pub(crate) async fn read(agent: Agent, target: String, ledger: Arc<Ledger>) {
-    let mut life = ledger.life.subscribe();
+pub(crate) async fn read(agent: Agent, target: String, log: Arc<RequestLog>) {
+    let mut life = log.life.subscribe();
     loop {
         let this_life = *life.borrow_and_update();
         if this_life == OVER {
             return;
         }
-        let number = ledger.number();
-        match ledger.attempt(agent.forward("api", "GET", &format!("{target}{number}"))).await {
-            Some(answer) if ledger.is_refused(&answer) => {}
+        let number = log.number();
+        match log.attempt(agent.forward("api", "GET", &format!("{target}{number}"))).await {
+            Some(answer) if log.is_refused(&answer) => {}
             Some(answer) => {
                 answer.forwarded(200);
-                ledger.read().insert(number);
+                log.read().insert(number);
             }
             None => next_life(&mut life, this_life).await,
         }
@@ -186,16 +186,16 @@ pub(crate) async fn repeat(
     client: Client,
     path: String,
     expected: Value,
-    ledger: Arc<Ledger>,
+    log: Arc<RequestLog>,
     sum: Arc<AtomicU64>,
 ) {
-    let mut life = ledger.life.subscribe();
+    let mut life = log.life.subscribe();
     loop {
         let this_life = *life.borrow_and_update();
         if this_life == OVER {
             return;
         }
-        match ledger.attempt(client.get(&path)).await {
+        match log.attempt(client.get(&path)).await {
             Some(answer) => {
                 assert_eq!(answer.expect(200).json(), expected);
                 sum.fetch_add(1, Ordering::Relaxed);
@@ -264,18 +264,18 @@ engines! {
 /// Kills a node at random, again and again, while all of them are under load.
 async fn crashes(mut site: Site, mut others: Vec<Node>, kills: usize) {
     site.owner.lift_pending_limits().await;
-    let ledger = Ledger::new(false);
-    let mut acknowledged = ledger.acknowledged();
+    let log = RequestLog::new(false);
+    let mut acknowledged = log.acknowledged();
     let mut load = JoinSet::new();
     let target = site.upstream.url("/act/");
     let mut clients = vec![(site.agent.clone(), site.owner.clone())];
     let (key, token) = (&site.agent.key, site.app.owner_token());
     clients.extend(others.iter().map(|node| (node.agent(key), node.person(token))));
     for (agent, owner) in clients.iter().cycle().take(AGENTS) {
-        load.spawn(work(agent.clone(), owner.clone(), target.clone(), Arc::clone(&ledger)));
+        load.spawn(work(agent.clone(), owner.clone(), target.clone(), Arc::clone(&log)));
     }
     for (agent, _) in &clients {
-        load.spawn(read(agent.clone(), target.clone(), Arc::clone(&ledger)));
+        load.spawn(read(agent.clone(), target.clone(), Arc::clone(&log)));
     }
     let mut dice = Dice::new();
     for life in 1..=kills {
@@ -291,15 +291,15 @@ async fn crashes(mut site: Site, mut others: Vec<Node>, kills: usize) {
             site.app.kill().await;
             site.app.serve();
         }
-        ledger.life.send_replace(life);
+        log.life.send_replace(life);
     }
-    ledger.end(load).await;
-    let report = check_all(&site, &ledger).await;
+    log.end(load).await;
+    let report = check_all(&site, &log).await;
     assert!(report.acknowledged >= kills, "{report:?} for {kills} crashes");
     assert!(report.reads >= kills, "{report:?} for {kills} crashes");
     assert!(report.unknown <= kills * AGENTS, "{report:?}");
     assert!(report.unanswered_reads <= kills, "{report:?}");
-    let (refused, cut) = ledger.unanswered();
+    let (refused, cut) = log.unanswered();
     let (nodes, engine) = (clients.len(), if site.app.is_postgres() { "PostgreSQL" } else { "SQLite" });
     figures(
         "kills",
@@ -323,31 +323,31 @@ pub(crate) struct Report {
 }
 
 /// Checks that nothing acknowledged was lost, nothing was sent twice or without a record, and everything has an end.
-pub(crate) async fn check_all(site: &Site, ledger: &Ledger) -> Report {
-    let words = ledger.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let ends = ends(site, &words).await;
-    let unknown = check(site, &words, &ends);
-    let unanswered_reads = check_reads(site, &ledger.read());
-    check_records(site, &words).await;
+pub(crate) async fn check_all(site: &Site, log: &RequestLog) -> Report {
+    let decisions = log.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let ends = ends(site, &decisions).await;
+    let unknown = check(site, &decisions, &ends);
+    let unanswered_reads = check_reads(site, &log.read());
+    check_records(site, &decisions).await;
     site.app.cli(&["audit", "verify"]).await.expect(0);
-    let acknowledged = words.values().filter(|word| word.acknowledged).count();
-    Report { acknowledged, unknown, reads: ledger.read().len(), unanswered_reads }
+    let acknowledged = decisions.values().filter(|decision| decision.acknowledged).count();
+    Report { acknowledged, unknown, reads: log.read().len(), unanswered_reads }
 }
 
 /// The end of every decided request.
-async fn ends(site: &Site, words: &BTreeMap<u64, Word>) -> BTreeMap<u64, Value> {
+async fn ends(site: &Site, decisions: &BTreeMap<u64, RecordedDecision>) -> BTreeMap<u64, Value> {
     let mut ends = BTreeMap::new();
-    for (number, word) in words {
+    for (number, decision) in decisions {
         // Pending ones are those whose decision was lost before it was acknowledged.
-        let now = site.agent.poll(&word.txn).await;
-        let end = if now["status"] == "approved" { site.agent.outcome(&word.txn).await } else { now };
+        let now = site.agent.poll(&decision.txn).await;
+        let end = if now["status"] == "approved" { site.agent.outcome(&decision.txn).await } else { now };
         ends.insert(*number, end);
     }
     ends
 }
 
 /// The numbers of the requests of a method that arrived, whole or in part.
-fn arrived(site: &Site, method: &Method) -> BTreeSet<u64> {
+fn arrived_numbers(site: &Site, method: &Method) -> BTreeSet<u64> {
     let mut sent = BTreeSet::new();
     for request in site.upstream.requests().iter().filter(|request| request.method == *method) {
         assert!(sent.insert(number(&request.target)), "sent twice: {method} {}", request.target);
@@ -356,14 +356,14 @@ fn arrived(site: &Site, method: &Method) -> BTreeSet<u64> {
 }
 
 /// Returns the number of unknown outcomes.
-fn check(site: &Site, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>) -> usize {
-    let sent = arrived(site, &Method::POST);
+fn check(site: &Site, decisions: &BTreeMap<u64, RecordedDecision>, ends: &BTreeMap<u64, Value>) -> usize {
+    let sent = arrived_numbers(site, &Method::POST);
     let mut unknown = 0;
-    for (number, word) in words {
+    for (number, decision) in decisions {
         let (end, reached) = (&ends[number], sent.contains(number));
         match end["status"].as_str().unwrap() {
             "approved" => {
-                assert!(word.approve, "{number}: {word:?} {end}");
+                assert!(decision.approve, "{number}: {decision:?} {end}");
                 if end["error"] == "outcome_unknown" {
                     unknown += 1;
                 } else {
@@ -371,26 +371,29 @@ fn check(site: &Site, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>) 
                     assert!(reached, "{number} has an answer but never arrived: {end}");
                 }
             }
-            "denied" => assert!(!word.approve && !reached, "{number}: {word:?} {end}"),
-            "pending" => assert!(!word.acknowledged && !reached, "{number}: {word:?} {end}"),
+            "denied" => assert!(!decision.approve && !reached, "{number}: {decision:?} {end}"),
+            "pending" => assert!(!decision.acknowledged && !reached, "{number}: {decision:?} {end}"),
             other => panic!("{number}: {other}"),
         }
     }
     for number in &sent {
-        assert!(words.get(number).is_some_and(|word| word.approve), "{number} was sent without a decision");
+        assert!(
+            decisions.get(number).is_some_and(|decision| decision.approve),
+            "{number} was sent without a decision"
+        );
     }
     unknown
 }
 
 /// Checks that every answered request had arrived. Returns the number of others that did.
 fn check_reads(site: &Site, read: &BTreeSet<u64>) -> usize {
-    let sent = arrived(site, &Method::GET);
+    let sent = arrived_numbers(site, &Method::GET);
     assert!(sent.is_superset(read), "answered, but never sent: {:?}", read.difference(&sent));
     sent.len() - read.len()
 }
 
 /// Checks that everything that reached the upstream was recorded before, whenever the process died.
-async fn check_records(site: &Site, words: &BTreeMap<u64, Word>) {
+async fn check_records(site: &Site, decisions: &BTreeMap<u64, RecordedDecision>) {
     let records = site.app.audit().await;
     let of = |kind: &str, decision: &str| {
         let (kind, decision) = (kind.to_owned(), decision.to_owned());
@@ -399,11 +402,11 @@ async fn check_records(site: &Site, words: &BTreeMap<u64, Word>) {
     let passed =
         of("request.received", "auto").map(|record| number(record["detail"]["target"].as_str().unwrap()));
     let passed: BTreeSet<u64> = passed.collect();
-    let reads = arrived(site, &Method::GET);
+    let reads = arrived_numbers(site, &Method::GET);
     assert!(reads.is_subset(&passed), "sent without a record: {:?}", reads.difference(&passed));
     let executed = of("request.executed", "approved").filter_map(|record| record["txn_id"].as_str());
     let executed: BTreeSet<&str> = executed.collect();
-    for number in arrived(site, &Method::POST) {
-        assert!(executed.contains(words[&number].txn.as_str()), "{number} was sent without a record");
+    for number in arrived_numbers(site, &Method::POST) {
+        assert!(executed.contains(decisions[&number].txn.as_str()), "{number} was sent without a record");
     }
 }

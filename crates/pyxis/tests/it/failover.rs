@@ -5,7 +5,7 @@ mod poolers;
 
 use std::time::Duration;
 
-use pyxis_testkit::cluster::Server;
+use pyxis_testkit::cluster::PostgresServer;
 use pyxis_testkit::long_form::{Dice, figures, rounds};
 use serde_json::json;
 use tokio::time::Instant;
@@ -25,7 +25,7 @@ async fn site_on(url: &str) -> Site {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_postgres_is_frozen_every_request_is_refused_in_time_and_afterwards_all_goes_on() {
-    let server = Server::start().await;
+    let server = PostgresServer::start().await;
     let site = site_on(&server.url()).await;
     let [short, long] = FREEZES;
     let (freezes, mut dice) = (rounds(short, long), Dice::new());
@@ -95,7 +95,7 @@ async fn all_goes_on(site: &Site, txn: &str, path: &str) -> Duration {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_postgres_is_frozen_a_stop_ends_within_its_limit() {
-    let server = Server::start().await;
+    let server = PostgresServer::start().await;
     let mut site = site_on(&server.url()).await;
     site.forward("GET", "/before").send().await.forwarded(200);
     server.freeze();
@@ -107,7 +107,7 @@ async fn while_postgres_is_frozen_a_stop_ends_within_its_limit() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_health_check_of_a_server_whose_postgres_is_frozen_fails_in_time() {
-    let server = Server::start().await;
+    let server = PostgresServer::start().await;
     let site = Site::with(Setup::new().env("PX_DATABASE_URL", &server.url())).await;
     let url = format!("http://{}", site.app.address());
     let check = async || site.app.cli_within(CHECK_LIMIT, &["healthcheck", "--url", &url]).await;

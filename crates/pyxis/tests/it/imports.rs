@@ -13,7 +13,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_testkit::engines;
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 use serde_json::{Value, json};
 
 use crate::support::{App, Setup, until};
@@ -48,7 +48,7 @@ impl Desk {
         let day = Duration::from_hours(24);
         let issued_at = SystemClock.now().minus(day * u32::try_from(days).expect("few"));
         let nullifier = format!("v1:{provider}/{n}");
-        self.issuer.issue(&Claim {
+        self.issuer.issue(&CredentialFields {
             address: wallet(n),
             provider,
             nullifiers: &[&nullifier],
@@ -94,7 +94,7 @@ engines! {
             writeln!(text, "{}", desk.credential(n, "Google", 1)).expect("text");
             writeln!(text, "{}", desk.credential(n, "Discord", 1)).expect("text");
         }
-        let foreign = stranger.issue(&Claim {
+        let foreign = stranger.issue(&CredentialFields {
             address: wallet(1),
             provider: "Lens",
             nullifiers: &["v1:x"],

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use self::modules::Source;
+use self::modules::ModuleSource;
 
 /// Our crates that each crate may use, from the bottom up. Crates of later releases are already listed.
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -317,14 +317,14 @@ fn read(file: &Path) -> String {
 }
 
 /// The sources of a crate, each with its place among the modules.
-fn sources(src: &Path) -> Vec<Source> {
+fn sources(src: &Path) -> Vec<ModuleSource> {
     let place = |file: &Path| -> Vec<String> {
         let below = file.strip_prefix(src).expect("it was found there").with_extension("");
         let parts = below.iter().map(|part| part.to_string_lossy().into_owned()).collect::<Vec<_>>();
         if parts == ["lib"] || parts == ["main"] { Vec::new() } else { parts }
     };
     let files = rust_files(src).into_iter();
-    files.map(|file| Source { place: place(&file), text: read(&file) }).collect()
+    files.map(|file| ModuleSource { place: place(&file), text: read(&file) }).collect()
 }
 
 /// Every Rust file below `directory`, which may be absent.

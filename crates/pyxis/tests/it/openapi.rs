@@ -14,7 +14,7 @@ type Route = (String, String);
 
 const METHODS: &[&str] = &["get", "put", "post", "delete", "patch"];
 
-fn described() -> Value {
+fn api_document() -> Value {
     document("https://pyxis.example.org").expect("the fragments fit together")
 }
 
@@ -47,7 +47,7 @@ fn nothing_of_the_description_is_written_by_hand() {
 
 #[test]
 fn every_operation_of_the_api_is_described() {
-    let document = described();
+    let document = api_document();
     let routes: BTreeSet<Route> = operations(&document).into_iter().map(|(route, ..)| route).collect();
     // A route cannot be served without its description; this notices an area that is left out as a whole.
     for path in ["/forward", "/p/{credential}/{path}", "/sign", "/session", "/registry/submit-passport"]
@@ -77,7 +77,7 @@ fn walk<'a>(value: &'a Value, visit: &mut impl FnMut(&'a Value)) {
 
 #[test]
 fn every_reference_leads_somewhere_and_every_component_is_used() {
-    let document = described();
+    let document = api_document();
     let mut used = BTreeSet::new();
     walk(&document, &mut |value| {
         if let Some(reference) = value["$ref"].as_str() {
@@ -97,7 +97,7 @@ fn every_reference_leads_somewhere_and_every_component_is_used() {
 
 #[test]
 fn an_operation_has_a_name_of_its_own_a_known_tag_a_summary_and_its_answers() {
-    let document = described();
+    let document = api_document();
     let tags: Vec<&str> =
         document["tags"].as_array().unwrap().iter().filter_map(|tag| tag["name"].as_str()).collect();
     let mut names = BTreeSet::new();
@@ -115,7 +115,7 @@ fn an_operation_has_a_name_of_its_own_a_known_tag_a_summary_and_its_answers() {
 
 #[test]
 fn a_path_declares_exactly_the_parameters_that_stand_in_it() {
-    let document = described();
+    let document = api_document();
     for ((_, path), operation, shared) in operations(&document) {
         let in_path: BTreeSet<&str> =
             path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
@@ -138,7 +138,7 @@ fn a_path_declares_exactly_the_parameters_that_stand_in_it() {
 
 #[test]
 fn every_failure_of_the_program_is_described_with_its_status_and_no_other_is() {
-    let document = described();
+    let document = api_document();
     let mut told = BTreeSet::new();
     for response in document["components"]["responses"].as_object().unwrap().values() {
         let said = &response["content"]["application/problem+json"]["schema"]["allOf"][1]["properties"];
@@ -156,7 +156,7 @@ fn every_failure_of_the_program_is_described_with_its_status_and_no_other_is() {
 /// The unknown name stands in `detail`, so no list of fixed texts holds it.
 #[test]
 fn the_detail_of_an_unknown_model_is_any_text() {
-    let document = described();
+    let document = api_document();
     let refused = &document["paths"]["/v2/models/score/{address}"]["get"]["responses"]["400"]["$ref"];
     assert_eq!(refused, "#/components/responses/BadModelRequest");
     let schema =
@@ -168,7 +168,7 @@ fn the_detail_of_an_unknown_model_is_any_text() {
 
 #[test]
 fn a_reference_to_a_failure_stands_at_its_status() {
-    let document = described();
+    let document = api_document();
     for (route, operation, _) in operations(&document) {
         for (status, answer) in operation["responses"].as_object().unwrap() {
             let Some(reference) = answer["$ref"].as_str() else { continue };
@@ -184,7 +184,7 @@ fn a_reference_to_a_failure_stands_at_its_status() {
 
 #[test]
 fn every_json_body_refuses_members_that_it_does_not_name() {
-    let document = described();
+    let document = api_document();
     for (route, operation, _) in operations(&document) {
         // Clients still send the earlier paths everything that they used to send, for example a signature.
         if operation["tags"][0] == "Earlier paths" {
@@ -206,7 +206,7 @@ fn every_json_body_refuses_members_that_it_does_not_name() {
 
 #[test]
 fn what_is_required_exists_and_examples_name_nothing_unknown() {
-    let document = described();
+    let document = api_document();
     walk(&document, &mut |value| {
         if let (Some(required), Some(properties)) =
             (value["required"].as_array(), value["properties"].as_object())
@@ -261,7 +261,7 @@ async fn the_page_shows_every_operation_and_loads_nothing() {
     for bad in ["<script", "src=", "<link", "url(", "@import", " style=", "https://pyxis.example.org/<&>"] {
         assert!(!page.contains(bad), "{bad}");
     }
-    let document = described();
+    let document = api_document();
     for (route, operation, _) in operations(&document) {
         let anchor = format!("id=\"{}\"", operation["operationId"].as_str().unwrap());
         assert_eq!(page.matches(&anchor).count(), 1, "{route:?}");
@@ -285,7 +285,7 @@ async fn every_link_within_the_page_has_its_anchor_and_every_anchor_is_one() {
 /// The description as clients see it. Look at each change, then accept it with `INSTA_UPDATE=always`.
 #[test]
 fn the_whole_document_is_as_it_was_looked_at() {
-    let mut document = described();
+    let mut document = api_document();
     document["info"]["version"] = "VERSION".into();
     insta::assert_json_snapshot!(document);
 }

@@ -30,7 +30,7 @@ async fn row(proxy: &Proxy, txn: pyxis_core::id::TxnId) -> ApprovalRow {
 }
 
 /// After the race: executes approved work and checks the result.
-async fn settled(proxy: &Proxy, txn: pyxis_core::id::TxnId) -> ApprovalRow {
+async fn execute_approved(proxy: &Proxy, txn: pyxis_core::id::TxnId) -> ApprovalRow {
     workers::send_all(&proxy.state).await.unwrap();
     row(proxy, txn).await
 }
@@ -60,7 +60,7 @@ engines! {
                 speak(proxy, &one, txn, Decision::Approve(None)),
                 speak(proxy, &two, txn, Decision::Deny(None)),
             );
-            let end = settled(proxy, txn).await;
+            let end = execute_approved(proxy, txn).await;
             match (approval, denial) {
                 (Ok(ApprovalState::Approved), Err(error)) => {
                     assert!(lost_to_a_decision(&error), "{error}");
@@ -88,7 +88,7 @@ engines! {
                 speak(proxy, &two, txn, Decision::Approve(None)),
             );
             assert!(first.is_ok() != second.is_ok(), "round {round}: {first:?} {second:?}");
-            let end = settled(proxy, txn).await;
+            let end = execute_approved(proxy, txn).await;
             assert_eq!((end.state, end.forward_state), (ApprovalState::Approved, ForwardState::Done));
         }
         assert_eq!(proxy.upstream.requests().len(), race_rounds());
@@ -109,7 +109,7 @@ engines! {
             });
             let (yes, expired) = tokio::join!(speak(proxy, &one, txn, Decision::Approve(None)), expire);
             expired.unwrap().unwrap();
-            let end = settled(proxy, txn).await;
+            let end = execute_approved(proxy, txn).await;
             match yes {
                 Ok(ApprovalState::Approved) => {
                     assert_eq!(end.state, ApprovalState::Approved);
@@ -131,7 +131,7 @@ engines! {
         for round in 0..race_rounds() {
             let txn = proxy.pause(round).await;
             let (yes, withdrawn) = tokio::join!(speak(proxy, &one, txn, Decision::Approve(None)), proxy.withdraw(txn));
-            let end = settled(proxy, txn).await;
+            let end = execute_approved(proxy, txn).await;
             match (yes, withdrawn.as_u16()) {
                 (Ok(ApprovalState::Approved), 409) => {
                     assert_eq!((end.state, end.withdrawn), (ApprovalState::Approved, false));
@@ -172,7 +172,7 @@ engines! {
             let mut states = [first.unwrap(), second.unwrap()];
             states.sort_by_key(|state| state.as_str());
             assert_eq!(states, [ApprovalState::Approved, ApprovalState::Pending], "round {round}");
-            assert_eq!(settled(proxy, txn).await.forward_state, ForwardState::Done);
+            assert_eq!(execute_approved(proxy, txn).await.forward_state, ForwardState::Done);
         }
         assert_eq!(proxy.upstream.requests().len(), race_rounds());
     }

@@ -20,7 +20,7 @@ const PRIVATE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 /// A request that was approved while its name resolved to a public address.
 async fn approved(proxy: &Proxy) -> TxnId {
     proxy.gate.moved_to(PUBLIC);
-    let (status, body) = proxy.ask("POST", "/x").await.unwrap();
+    let (status, body) = proxy.send_by_name("POST", "/x").await.unwrap();
     assert_eq!(status, StatusCode::ACCEPTED, "{body}");
     let txn = body["txn_id"].as_str().unwrap().parse().unwrap();
     decide(&proxy.state, &proxy.approver(0, DecisionSurface::Api), txn, Decision::Approve(None))
@@ -60,7 +60,7 @@ engines! {
 
     async fn a_name_that_was_private_at_the_request_is_refused_without_a_pause(proxy: &Proxy) {
         proxy.gate.moved_to(PRIVATE);
-        let (status, body) = proxy.ask("POST", "/x").await.unwrap();
+        let (status, body) = proxy.send_by_name("POST", "/x").await.unwrap();
         assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &"target_not_allowed".into()));
     }
 }
@@ -79,13 +79,13 @@ engines! {
             ("POST", "/never/x", "denied_by_policy"),
             ("POST", "/x", "missing_header"),
         ] {
-            let (_, body) = proxy.ask(method, path).await.unwrap();
+            let (_, body) = proxy.send_by_name(method, path).await.unwrap();
             assert_eq!(body["code"], code, "{method} {path}: {body}");
         }
-        let (_, body) = proxy.ask_at("elsewhere.example.com", "GET", "/x").await.unwrap();
+        let (_, body) = proxy.send_to_host("elsewhere.example.com", "GET", "/x").await.unwrap();
         assert_eq!(body["code"], "host_not_allowed");
         assert_eq!(proxy.gate.queries(), 0);
-        assert_eq!(proxy.ask("GET", "/x").await.unwrap().0, StatusCode::OK);
+        assert_eq!(proxy.send_by_name("GET", "/x").await.unwrap().0, StatusCode::OK);
         assert!(proxy.gate.queries() > 0, "what passes is looked up");
     }
 }

@@ -1,6 +1,5 @@
 //! A running program, people and agents who talk to it, and an upstream that records what arrives.
 
-pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod browser;
 pub(crate) mod client;
@@ -9,18 +8,19 @@ pub(crate) mod languages;
 pub(crate) mod leaks;
 pub(crate) mod metrics;
 pub(crate) mod parties;
+pub(crate) mod response;
 pub(crate) mod setup;
 pub(crate) mod site;
 pub(crate) mod upload;
 
 use std::time::Duration;
 
-pub(crate) use answer::Answer;
 pub(crate) use app::App;
 pub(crate) use browser::Browser;
 pub(crate) use client::{Call, Client};
 pub(crate) use hourly_budget::in_one_hour;
 pub(crate) use parties::{Agent, Person};
+pub(crate) use response::HttpResponse;
 pub(crate) use setup::Setup;
 pub(crate) use site::{SECRET, Site};
 

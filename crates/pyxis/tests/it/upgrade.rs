@@ -18,6 +18,6 @@ const BREAKING: &str = "INSERT INTO schema_migrations (version, name, checksum, 
 
 /// A setting of the scripts that run these tests in another form.
 #[expect(clippy::disallowed_methods, reason = "a test finds the other release this way")]
-fn given(name: &str) -> Option<String> {
+fn script_setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

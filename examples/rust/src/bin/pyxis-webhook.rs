@@ -24,7 +24,7 @@ struct Event {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     delivery: &'a str,
     event: &'a str,
     txn_id: Option<&'a str>,
@@ -70,7 +70,7 @@ fn receive(secret: &str, seen: &mut HashSet<String>, request: &mut Request) -> R
     let delivery = header(request, "PX-Delivery");
     if seen.insert(delivery.to_owned()) {
         let event: Event = serde_json::from_slice(&body)?;
-        let line = Line { delivery, event: &event.event, txn_id: event.txn_id.as_deref() };
+        let line = LogLine { delivery, event: &event.event, txn_id: event.txn_id.as_deref() };
         println!("{}", serde_json::to_string(&line)?);
     }
     // Answer soon: after ten seconds it counts as failed and comes again.

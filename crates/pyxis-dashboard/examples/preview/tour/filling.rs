@@ -188,12 +188,12 @@ impl Tour {
             self.owner.submit(ACCOUNT, &format!("/app/approvals/{txn}/{verb}"), fields).await;
             workers::send_all(&self.server.gateway).await.unwrap();
         }
-        self.server.ask(&self.team, "/v1/expired", "", "{}").await;
+        self.server.post_pending(&self.team, "/v1/expired", "", "{}").await;
         self.server.later(Duration::from_hours(2));
         workers::expire_tick(&self.server.gateway).await.unwrap();
         let txn = self.pend("billing", UPSTREAM, "/v1/opened", json.clone()).await;
         self.owner.submit(ACCOUNT, &format!("/app/approvals/{txn}/approve"), &grant).await;
-        let withdrawn = self.server.ask(&self.team, "/v1/withdrawn", "", "{}").await;
+        let withdrawn = self.server.post_pending(&self.team, "/v1/withdrawn", "", "{}").await;
         let request = Request::delete(format!("/agent/approvals/{withdrawn}"));
         let request = request.header("x-px-key", &self.team.agent_key).body(Body::empty()).unwrap();
         assert!(self.server.send(request).await.is_success());

@@ -11,7 +11,7 @@ use super::with_scorer;
 use crate::support::Server;
 
 /// The API's status for this key.
-async fn asked(server: &Server, key: &str, path: &str) -> StatusCode {
+async fn status_for_key(server: &Server, key: &str, path: &str) -> StatusCode {
     let request = Request::get(path).header("x-api-key", key).body(Body::empty()).unwrap();
     pyxis_scoring::router(server.scoring.clone()).oneshot(request).await.unwrap().status()
 }
@@ -30,7 +30,7 @@ engines! {
         let row = async || api_keys::list(&server.scoring.store, team.id).await.unwrap().remove(0);
         let path = format!("/app/api-keys/{}", row().await.id);
         assert!(browser.get(&path).await.text.contains("never used"));
-        assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::OK);
+        assert_eq!(status_for_key(&server, &key, "/v2/stamps/metadata").await, StatusCode::OK);
         assert!(browser.get(&path).await.text.contains("last used <time"));
         let edit = format!("{path}/edit");
         let changed = [
@@ -45,7 +45,7 @@ engines! {
         assert_eq!((row.name.as_str(), row.can_read, row.can_write), ("writer", false, true));
         assert_eq!((row.stamps_tier, row.stamps_limit), (2, None));
         assert_eq!((row.models_tier, row.models_limit), (4, Some(5000)));
-        assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::FORBIDDEN);
+        assert_eq!(status_for_key(&server, &key, "/v2/stamps/metadata").await, StatusCode::FORBIDDEN);
         let wrong = browser.submit(&path, &edit, &[("name", "x"), ("stamps_tier", "1")]).await;
         assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(wrong.text.contains("Select at least one permission"));
@@ -64,7 +64,7 @@ engines! {
         assert_eq!(shown.status, StatusCode::OK);
         let key = key_in(&shown.text);
         assert!(shown.text.contains(&format!("/v2/stamps/{}/score/", scorer.id)), "a command to try");
-        assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::OK);
+        assert_eq!(status_for_key(&server, &key, "/v2/stamps/metadata").await, StatusCode::OK);
         let row = &api_keys::list(&server.scoring.store, team.id).await.unwrap()[0];
         assert_eq!((row.stamps_limit, row.models_tier, row.can_write), (Some(5000), 2, false));
         let path = format!("/app/api-keys/{}", row.id);
@@ -75,7 +75,7 @@ engines! {
         }
         assert!(browser.get(&path).await.text.contains("1 request answered and 0 refused over the limit"));
         browser.submit("/app/api-keys", &format!("{path}/revoke"), &[]).await;
-        assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::UNAUTHORIZED);
+        assert_eq!(status_for_key(&server, &key, "/v2/stamps/metadata").await, StatusCode::UNAUTHORIZED);
         assert!(browser.get(&path).await.text.contains("Requests with this key get 401"));
     }
 

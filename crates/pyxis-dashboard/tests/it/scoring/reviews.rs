@@ -10,7 +10,7 @@ use pyxis_testkit::engines;
 use super::with_scorer;
 use crate::support::{Server, Team};
 
-async fn asked(server: &Server, team: &Team, scorer: pyxis_core::id::ScorerId) -> String {
+async fn open_review(server: &Server, team: &Team, scorer: pyxis_core::id::ScorerId) -> String {
     let now = server.scoring.now();
     let id = ScoreReviewId::new(now, &OsEntropy);
     let row = ScoreReviewRow {
@@ -35,7 +35,7 @@ engines! {
     async fn a_review_is_decided_once_with_a_reason_and_one_of_two_decisions(server: Server) {
         let (team, mut owner, scorer) = with_scorer(&server).await;
         assert!(owner.get("/app/reviews").await.text.contains("No "), "an empty state");
-        let id = asked(&server, &team, scorer.id).await;
+        let id = open_review(&server, &team, scorer.id).await;
         let path = format!("/app/reviews/{id}");
         assert!(owner.get("/app/reviews").await.text.contains(&format!("href=\"{path}\"")));
         let page = owner.get(&path).await.text;
@@ -60,7 +60,7 @@ engines! {
 
     async fn the_review_of_another_workspace_is_not_found(server: Server) {
         let (team, _, scorer) = with_scorer(&server).await;
-        let id = asked(&server, &team, scorer.id).await;
+        let id = open_review(&server, &team, scorer.id).await;
         let other = server.team("other", "bo@example.com").await;
         let mut stranger = server.browser();
         stranger.use_link(&other.link).await;

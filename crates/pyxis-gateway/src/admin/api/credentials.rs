@@ -17,8 +17,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::admin::credentials::{self, CredentialInput, CredentialPatch};
-use crate::admin::policies;
-use crate::credentials::tokens::connect;
+use crate::admin::{connected_accounts, policies};
 use crate::error::Result;
 use crate::problems::{InvalidProbe, NameTaken, ProbeFailed, ProbeRefused, UpstreamTimeout};
 use crate::runtime::resolve::CredentialOptions;
@@ -166,7 +165,7 @@ pub(super) type CredentialListResponse = CompleteList<CredentialResponse>;
 
 async fn credential_response(store: &Store, row: CredentialRow) -> Result<CredentialResponse> {
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-    let granted_scope = connect::granted_scope(store, &row).await?;
+    let granted_scope = connected_accounts::granted_scope(store, &row).await?;
     Ok(CredentialResponse {
         id: row.id.to_string(),
         name: row.name,

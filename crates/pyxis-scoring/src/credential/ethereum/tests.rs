@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_signing::eip712::{DOMAIN, abi_words};
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 use serde_json::{Value, json};
 
 use super::super::eip712;
@@ -18,7 +18,7 @@ fn issuer() -> Eip712Issuer {
 
 /// A credential that `change` modifies before it is signed with the types that it then carries.
 fn signed(change: impl FnOnce(&mut Value)) -> String {
-    let claim = Claim {
+    let claim = CredentialFields {
         address: pyxis_core::address::EvmAddress([7; 20]),
         provider: "Discord",
         nullifiers: &["n"],

@@ -3,7 +3,7 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 use serde_json::{Value, json};
 
 use super::super::{VerifiedCredential, parse_and_verify_for_its_subject};
@@ -16,7 +16,7 @@ fn issuer() -> Eip712Issuer {
 }
 
 fn credential(number: u8) -> String {
-    issuer().issue(&Claim {
+    issuer().issue(&CredentialFields {
         address: EvmAddress([number; 20]),
         provider: "Discord",
         nullifiers: &["n"],

@@ -5,7 +5,7 @@ use http::{Method, Request, StatusCode};
 use pyxis_core::id::ScorerId;
 use pyxis_testkit::engines;
 
-use super::scene::{Answer, START, Scene, request, score_path, wallet};
+use super::scene::{HttpResponse, START, Scene, request, score_path, wallet};
 
 const EARLIER: [&str; 3] = ["/registry/score/1/0x00", "/registry/stamps/0x00", "/registry/stamp-metadata"];
 
@@ -43,7 +43,7 @@ fn doors_of(scorer: &str, address: &str) -> [String; 7] {
     ]
 }
 
-async fn detail(scene: &Scene, key: &str, path: &str) -> Answer {
+async fn detail(scene: &Scene, key: &str, path: &str) -> HttpResponse {
     scene.get_as(key, path).await
 }
 
@@ -52,7 +52,7 @@ engines! {
         let revoked = scene.add_key(|key| key.revoked_at = Some(START)).await;
         for (method, path) in everything() {
             for key in ["", "px_api_wrong", &revoked] {
-                scene.ask(method.clone(), &path, key, "{".to_owned()).await.refuses(401, "Invalid API Key.");
+                scene.send_with_key(method.clone(), &path, key, "{".to_owned()).await.refuses(401, "Invalid API Key.");
             }
             let without = Request::builder().method(method).uri(&path).body(Body::empty()).unwrap();
             scene.send(without).await.refuses(401, "Invalid API Key.");
@@ -132,9 +132,9 @@ engines! {
         let reader = scene.add_key(|key| key.can_write = false).await;
         let path = format!("/v2/stamps/{}", wallet(1));
         let credential = scene.credential(wallet(1), "A", "n:1", 9);
-        let posted = scene.ask(Method::POST, &path, &reader, format!("[{credential}]")).await;
+        let posted = scene.send_with_key(Method::POST, &path, &reader, format!("[{credential}]")).await;
         posted.refuses(403, "Invalid permissions for action.");
-        let deleted = scene.ask(Method::DELETE, &format!("{path}?provider=A"), &reader, String::new()).await;
+        let deleted = scene.send_with_key(Method::DELETE, &format!("{path}?provider=A"), &reader, String::new()).await;
         deleted.refuses(403, "Invalid permissions for action.");
         assert_eq!(scene.count("holders").await, 0);
     }
@@ -153,7 +153,7 @@ engines! {
         ];
         for path in paths {
             let got = scene.get(&path).await;
-            let head = scene.ask(Method::HEAD, &path, &scene.key, String::new()).await;
+            let head = scene.send_with_key(Method::HEAD, &path, &scene.key, String::new()).await;
             assert_eq!((head.status, head.text.as_str()), (got.status, ""), "{path}");
             for name in ["content-type", "content-length", "ratelimit-limit"] {
                 // The length may be absent, but not different.
@@ -301,11 +301,11 @@ engines! {
                 scene.get(&path).await.refuses(400, "Invalid address.");
             }
             let body = serde_json::json!({"address": wrong, "scorer_id": scorer}).to_string();
-            let submitted = scene.ask(Method::POST, "/registry/submit-passport", &scene.key, body).await;
+            let submitted = scene.send_with_key(Method::POST, "/registry/submit-passport", &scene.key, body).await;
             submitted.refuses(400, "Invalid address.");
             for (method, query) in [(Method::POST, ""), (Method::DELETE, "?provider=A")] {
                 let path = format!("/v2/stamps/{wrong}{query}");
-                scene.ask(method, &path, &scene.key, "[]".to_owned()).await.refuses(400, "Invalid address.");
+                scene.send_with_key(method, &path, &scene.key, "[]".to_owned()).await.refuses(400, "Invalid address.");
             }
         }
     }
@@ -365,7 +365,7 @@ engines! {
             scene.get_as(&theirs, &path).await.refuses(404, "No scorer matches the given criteria.");
         }
         let batch = scene
-            .ask(
+            .send_with_key(
                 Method::POST,
                 &format!("/v2/stamps/{scorer}/scores"),
                 &scene.key,

@@ -32,7 +32,7 @@ pub(super) async fn endpoint(scene: &Scene, events: &str) -> WebhookId {
 }
 
 /// Events sent to an endpoint, oldest first.
-pub(super) async fn told(scene: &Scene, webhook: WebhookId) -> Vec<Value> {
+pub(super) async fn sent_events(scene: &Scene, webhook: WebhookId) -> Vec<Value> {
     let filter = DeliveryFilter { webhook: Some(webhook), ..DeliveryFilter::default() };
     let mut rows = deliveries::list(&scene.state.store, scene.workspace, &filter, 100).await.unwrap();
     // Ids of one millisecond have no order.
@@ -61,7 +61,7 @@ engines! {
         let scorer = scene.scorer("20", &[("A", "12"), ("B", "9.5"), ("C", "1")]).await;
         scene.verify(wallet(1), "A", "a:1", 90).await;
         scene.score(scorer, wallet(1)).await;
-        assert!(told(scene, hook).await.is_empty(), "a first score changes nothing");
+        assert!(sent_events(scene, hook).await.is_empty(), "a first score changes nothing");
         // A Stamp is added.
         scene.on_day(1);
         let second = scene.verify(wallet(1), "B", "b:1", 90).await;
@@ -81,7 +81,7 @@ engines! {
             change(scorer, 5, ("13.00000", false), ("12.00000", false)),
             change(scorer, 6, ("12.00000", false), ("0.00000", false)),
         ];
-        assert_eq!(told(scene, hook).await, expected);
+        assert_eq!(sent_events(scene, hook).await, expected);
     }
 
     async fn what_is_worth_something_else_now_is_told_when_it_is_computed(scene: &Scene) {
@@ -99,7 +99,7 @@ engines! {
         scene.set_terms(scorer, "11", &[("A", "12"), ("B", "1")]).await;
         scene.score(scorer, wallet(1)).await;
         scene.score(scorer, wallet(1)).await;
-        assert_eq!(told(scene, hook).await, [change(scorer, 1, ("12.00000", false), ("12.00000", true))]);
+        assert_eq!(sent_events(scene, hook).await, [change(scorer, 1, ("12.00000", false), ("12.00000", true))]);
     }
 
     async fn a_change_at_another_address_is_told_when_it_is_next_computed(scene: &Scene) {
@@ -113,7 +113,7 @@ engines! {
         scene.revoke(wallet(2), &credential).await;
         scene.on_day(2);
         scene.score(scorer, wallet(1)).await;
-        let mine: Vec<Value> = told(scene, hook).await.into_iter()
+        let mine: Vec<Value> = sent_events(scene, hook).await.into_iter()
             .filter(|body| body["address"] == wallet(1).to_string())
             .collect();
         assert_eq!(mine, [change(scorer, 2, ("0.00000", false), ("12.00000", false))]);
@@ -129,7 +129,7 @@ engines! {
         scene.on_day(1);
         let answer = scene.delete(wallet(1), "A&provider=Nothing&provider=B&provider=A").await;
         assert_eq!(answer.text, r#"{"removed":2}"#);
-        assert_eq!(told(scene, hook).await, [change(scorer, 1, ("22.00000", true), ("1.00000", false))]);
+        assert_eq!(sent_events(scene, hook).await, [change(scorer, 1, ("22.00000", true), ("1.00000", false))]);
     }
 
     async fn only_endpoints_that_asked_for_it_in_their_own_workspace_are_told(scene: &Scene) {
@@ -148,10 +148,10 @@ engines! {
         scene.get_as(&key, &format!("/v2/stamps/{theirs}/score/{}", wallet(1))).await;
         scene.on_day(1);
         scene.delete(wallet(1), "A").await;
-        assert_eq!(told(scene, asked).await.len(), 2, "one for each scorer");
-        assert_eq!(told(scene, too).await.len(), 2);
+        assert_eq!(sent_events(scene, asked).await.len(), 2, "one for each scorer");
+        assert_eq!(sent_events(scene, too).await.len(), 2);
         for webhook in [silent, approvals, off] {
-            assert!(told(scene, webhook).await.is_empty());
+            assert!(sent_events(scene, webhook).await.is_empty());
         }
     }
 }

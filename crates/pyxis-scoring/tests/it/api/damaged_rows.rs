@@ -6,7 +6,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, day, score_path, shown, wallet};
+use super::scene::{Scene, day, score_path, timestamp, wallet};
 
 const WEIGHTS: &[(&str, &str)] = &[("A", "1"), ("B", "2"), ("C", "4")];
 
@@ -88,7 +88,7 @@ engines! {
         scene.sql("UPDATE stamps SET nullifiers = 'x' WHERE provider <> 'C'").await;
         scene.on_day(1);
         scene.verify(wallet(1), "A", "a:1", 30).await;
-        assert_eq!(scene.score(scorer, wallet(1)).await["stamps"]["A"]["expiration_date"], shown(day(30)));
+        assert_eq!(scene.score(scorer, wallet(1)).await["stamps"]["A"]["expiration_date"], timestamp(day(30)));
         assert_eq!(scene.delete(wallet(1), "B").await.text, r#"{"removed":1}"#);
         let record = scene.score(scorer, wallet(1)).await;
         assert_eq!((&record["score"], &record["error"]), (&json!("5.00000"), &Value::Null));

@@ -6,7 +6,7 @@ use pyxis_core::id::ScorerId;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, day, score_path, shown, wallet};
+use super::scene::{Scene, day, score_path, timestamp, wallet};
 
 /// A scorer that gives every Stamp of these tests a different weight.
 async fn scorer(scene: &Scene) -> ScorerId {
@@ -15,12 +15,12 @@ async fn scorer(scene: &Scene) -> ScorerId {
 
 /// A Stamp that counts until a day.
 fn counts(score: &str, until: i64) -> Value {
-    json!({"score": score, "dedup": false, "expiration_date": shown(day(until))})
+    json!({"score": score, "dedup": false, "expiration_date": timestamp(day(until))})
 }
 
 /// A Stamp that another address holds until a day.
-fn held(until: i64) -> Value {
-    json!({"score": "0.00000", "dedup": true, "expiration_date": shown(day(until))})
+fn claimed_until(until: i64) -> Value {
+    json!({"score": "0.00000", "dedup": true, "expiration_date": timestamp(day(until))})
 }
 
 /// The state of wallet `number`'s Stamp.
@@ -38,7 +38,7 @@ engines! {
         scene.verify(wallet(1), "A", "n:1", 20).await;
         scene.verify(wallet(2), "A", "n:1", 30).await;
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 30));
-        assert_eq!(stamp(scene, scorer, 1, "A").await, held(30));
+        assert_eq!(stamp(scene, scorer, 1, "A").await, claimed_until(30));
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 30));
     }
 
@@ -48,7 +48,7 @@ engines! {
         scene.score(scorer, wallet(1)).await; // from here on the scorer knows wallet 1
         scene.verify(wallet(1), "A", "n:1", 20).await;
         scene.verify(wallet(2), "A", "n:1", 30).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(20));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(20));
         assert_eq!(stamp(scene, scorer, 1, "A").await, counts("1.00000", 20));
     }
 
@@ -67,13 +67,13 @@ engines! {
         scene.score(scorer, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1", 40).await;
         scene.verify(wallet(3), "A", "n:1", 30).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(10));
-        assert_eq!(stamp(scene, scorer, 3, "A").await, held(10));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(10));
+        assert_eq!(stamp(scene, scorer, 3, "A").await, claimed_until(10));
         scene.on_day(9);
-        assert_eq!(stamp(scene, scorer, 3, "A").await, held(10));
+        assert_eq!(stamp(scene, scorer, 3, "A").await, claimed_until(10));
         scene.on_day(10);
         assert_eq!(stamp(scene, scorer, 3, "A").await, counts("1.00000", 30));
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(30));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(30));
         assert_eq!(stamp(scene, scorer, 1, "A").await, Value::Null);
     }
 
@@ -85,7 +85,7 @@ engines! {
         scene.score(scorer, wallet(2)).await;
         scene.on_day(12);
         scene.verify(wallet(1), "A", "n:1", 50).await; // known, so its ingest takes the claim again
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         assert_eq!(stamp(scene, scorer, 1, "A").await, counts("1.00000", 50));
     }
 
@@ -94,12 +94,12 @@ engines! {
         scene.verify(wallet(1), "A", "n:1", 10).await;
         scene.score(scorer, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1", 40).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(10));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(10));
         scene.on_day(5);
         scene.verify(wallet(1), "A", "n:1", 25).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(25));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(25));
         scene.on_day(10);
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(25));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(25));
         assert_eq!(stamp(scene, scorer, 1, "A").await, counts("1.00000", 25));
         scene.on_day(25);
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 40));
@@ -113,7 +113,7 @@ engines! {
         scene.on_day(10);
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 40));
         scene.verify(wallet(1), "A", "n:1", 90).await;
-        assert_eq!(stamp(scene, scorer, 1, "A").await, held(40));
+        assert_eq!(stamp(scene, scorer, 1, "A").await, claimed_until(40));
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 40));
         scene.on_day(40);
         assert_eq!(stamp(scene, scorer, 1, "A").await, counts("1.00000", 90));
@@ -126,14 +126,14 @@ engines! {
         scene.verify(wallet(2), "A", "n:1", 40).await;
         assert_eq!(scene.delete(wallet(1), "A").await.text, r#"{"removed":1}"#);
         assert_eq!(stamp(scene, scorer, 1, "A").await, Value::Null);
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(10));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(10));
         // The holder may add one again, even a shorter one, which shortens nothing.
         scene.on_day(1);
         scene.verify(wallet(1), "A", "n:1", 5).await;
         assert_eq!(stamp(scene, scorer, 1, "A").await, counts("1.00000", 5));
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(10));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(10));
         scene.on_day(5);
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(10));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(10));
         scene.on_day(10);
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 40));
     }
@@ -143,13 +143,13 @@ engines! {
         scene.verify(wallet(1), "A", "n:1", 10).await;
         scene.score(scorer, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1 n:2", 40).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(10));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(10));
         // n:2 is the same account, which wallet 1 holds.
         scene.verify(wallet(3), "B", "n:2", 30).await;
-        assert_eq!(stamp(scene, scorer, 3, "B").await, held(10));
+        assert_eq!(stamp(scene, scorer, 3, "B").await, claimed_until(10));
         scene.on_day(10);
         assert_eq!(stamp(scene, scorer, 3, "B").await, counts("2.00000", 30));
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(30));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(30));
         scene.on_day(30);
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 40));
     }
@@ -161,9 +161,9 @@ engines! {
         scene.on_day(2);
         scene.verify(wallet(1), "A", "v0:1 v1:1", 20).await; // the issuer's newer form
         scene.verify(wallet(2), "A", "v1:1", 40).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(20));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(20));
         scene.verify(wallet(3), "A", "v0:1", 40).await;
-        assert_eq!(stamp(scene, scorer, 3, "A").await, held(20));
+        assert_eq!(stamp(scene, scorer, 3, "A").await, claimed_until(20));
         assert_eq!(stamp(scene, scorer, 1, "A").await, counts("1.00000", 20));
     }
 
@@ -175,10 +175,10 @@ engines! {
         assert_eq!(stamp(scene, scorer, 1, "A").await, counts("1.00000", 10));
         scene.on_day(1);
         scene.verify(wallet(1), "A", "v0:1 v1:1", 30).await;
-        assert_eq!(stamp(scene, scorer, 1, "A").await, held(15));
+        assert_eq!(stamp(scene, scorer, 1, "A").await, claimed_until(15));
         // The whole account belongs to wallet 2.
         scene.verify(wallet(3), "A", "v0:1", 40).await;
-        assert_eq!(stamp(scene, scorer, 3, "A").await, held(15));
+        assert_eq!(stamp(scene, scorer, 3, "A").await, claimed_until(15));
     }
 
     async fn scorers_are_independent(scene: &Scene) {
@@ -188,8 +188,8 @@ engines! {
         }
         assert_eq!(stamp(scene, one, 1, "A").await, counts("1.00000", 20));
         assert_eq!(stamp(scene, two, 2, "A").await, counts("1.00000", 20));
-        assert_eq!(stamp(scene, one, 2, "A").await, held(20));
-        assert_eq!(stamp(scene, two, 1, "A").await, held(20));
+        assert_eq!(stamp(scene, one, 2, "A").await, claimed_until(20));
+        assert_eq!(stamp(scene, two, 1, "A").await, claimed_until(20));
     }
 
     async fn a_scorer_that_gives_a_stamp_no_weight_still_says_whose_it_is(scene: &Scene) {
@@ -197,7 +197,7 @@ engines! {
         scene.verify(wallet(1), "A", "n:1", 20).await;
         scene.verify(wallet(2), "A", "n:1", 30).await;
         assert_eq!(stamp(scene, scorer, 1, "A").await, counts("0.00000", 20));
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(20));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(20));
     }
 
     async fn revocation_frees_at_once(scene: &Scene) {
@@ -206,13 +206,13 @@ engines! {
         scene.score(scorer, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1", 40).await;
         scene.verify(wallet(3), "B", "n:2", 40).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
-        assert_eq!(stamp(scene, scorer, 3, "B").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
+        assert_eq!(stamp(scene, scorer, 3, "B").await, claimed_until(50));
         assert!(scene.revoke(wallet(1), &credential).await.removed);
         assert_eq!(stamp(scene, scorer, 1, "A").await, Value::Null);
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 40));
         // It is still one account: it belongs to the first wallet that is scored.
-        assert_eq!(stamp(scene, scorer, 3, "B").await, held(40));
+        assert_eq!(stamp(scene, scorer, 3, "B").await, claimed_until(40));
     }
 
     async fn revocation_frees_what_a_deleted_stamp_left_behind(scene: &Scene) {
@@ -221,7 +221,7 @@ engines! {
         scene.score(scorer, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1", 40).await;
         scene.delete(wallet(1), "A").await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         assert!(scene.revoke(wallet(1), &credential).await.new);
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 40));
     }
@@ -232,9 +232,9 @@ engines! {
         scene.verify(wallet(1), "B", "n:1", 30).await;
         scene.score(scorer, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1", 90).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         scene.revoke(wallet(1), &credential).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(30));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(30));
         assert_eq!(stamp(scene, scorer, 1, "B").await, counts("2.00000", 30));
     }
 
@@ -261,12 +261,12 @@ engines! {
         let other = scene.verify(wallet(1), "B", "n:1", 30).await;
         scene.score(scorer, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1", 90).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         scene.delete(wallet(1), "A").await;
         assert!(scene.revoke(wallet(1), &other).await.removed);
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         scene.on_day(49);
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         scene.on_day(50);
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 90));
     }
@@ -279,7 +279,7 @@ engines! {
         scene.verify(wallet(2), "A", "n:1", 90).await;
         scene.delete(wallet(1), "A").await;
         scene.revoke(wallet(1), &other).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         scene.revoke(wallet(1), &deleted).await;
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 90));
     }
@@ -292,10 +292,10 @@ engines! {
         scene.delete(wallet(1), "A").await;
         scene.score(two, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1", 90).await;
-        assert_eq!(stamp(scene, one, 2, "A").await, held(50));
-        assert_eq!(stamp(scene, two, 2, "A").await, held(30));
+        assert_eq!(stamp(scene, one, 2, "A").await, claimed_until(50));
+        assert_eq!(stamp(scene, two, 2, "A").await, claimed_until(30));
         scene.revoke(wallet(1), &other).await;
-        assert_eq!(stamp(scene, one, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, one, 2, "A").await, claimed_until(50));
         assert_eq!(stamp(scene, two, 2, "A").await, counts("1.00000", 90));
     }
 
@@ -307,9 +307,9 @@ engines! {
         scene.on_day(2);
         let renewal = scene.verify(wallet(1), "A", "n:1", 20).await;
         scene.verify(wallet(2), "A", "n:1", 90).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         scene.revoke(wallet(1), &renewal).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(30));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(30));
     }
 
     async fn a_claim_from_before_names_were_kept_ends_with_any_revoked_stamp_of_its_holder(scene: &Scene) {
@@ -320,7 +320,7 @@ engines! {
         scene.verify(wallet(2), "A", "n:1", 90).await;
         scene.delete(wallet(1), "A").await;
         scene.sql("UPDATE claims SET provider = NULL").await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(50));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(50));
         scene.revoke(wallet(1), &other).await;
         assert_eq!(stamp(scene, scorer, 2, "A").await, counts("1.00000", 90));
     }
@@ -349,7 +349,7 @@ engines! {
         }
         // The one that lives longest holds it.
         scene.verify(wallet(2), "A", "n:1", 90).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(30));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(30));
     }
 
     async fn a_clash_of_one_stamp_is_none_of_the_others(scene: &Scene) {
@@ -359,10 +359,10 @@ engines! {
         scene.verify(wallet(2), "A", "n:1", 20).await;
         scene.verify(wallet(2), "B", "n:2", 30).await;
         let record = scene.score(scorer, wallet(2)).await;
-        assert_eq!(record["stamps"], json!({"A": held(10), "B": counts("2.00000", 30)}));
+        assert_eq!(record["stamps"], json!({"A": claimed_until(10), "B": counts("2.00000", 30)}));
         assert_eq!(
             (&record["score"], &record["expiration_timestamp"]),
-            (&json!("2.00000"), &json!(shown(day(30))))
+            (&json!("2.00000"), &json!(timestamp(day(30))))
         );
     }
 
@@ -375,8 +375,8 @@ engines! {
         scene.verify(wallet(1), "A", "n:2", 30).await;
         scene.verify(wallet(2), "A", "n:1", 40).await;
         scene.verify(wallet(3), "A", "n:2", 40).await;
-        assert_eq!(stamp(scene, scorer, 2, "A").await, held(20));
-        assert_eq!(stamp(scene, scorer, 3, "A").await, held(30));
+        assert_eq!(stamp(scene, scorer, 2, "A").await, claimed_until(20));
+        assert_eq!(stamp(scene, scorer, 3, "A").await, claimed_until(30));
     }
 
     async fn workspaces_are_independent(scene: &Scene) {

@@ -47,7 +47,7 @@ engines! {
 
     async fn an_erased_holder_is_signed_out_of_every_page(scene: &Scene) {
         let scorer = scene.scorer("5", &[]).await;
-        let page = TestPage::of(scene, scorer, &[PAGE]).await;
+        let page = TestPage::for_origins(scene, scorer, &[PAGE]).await;
         let holder = Wallet::number(1);
         let token = page.sign_in(&holder).await;
         page.message(holder.address()).await;

@@ -49,7 +49,7 @@ async fn doubting(scene: &Scene) -> Bundle {
     bundle
 }
 
-async fn kept(scene: &Scene) -> Rebuilt {
+async fn rebuild_incrementally(scene: &Scene) -> Rebuilt {
     rebuild(&scene.state.store, &doubting(scene).await, |_, _| ()).await.unwrap()
 }
 
@@ -128,7 +128,7 @@ engines! {
         let groups = Mutex::new(0);
         check_cases(STORIES, &prop::collection::vec(step(), 1..4), async |steps| {
             import_text(store, "8000000000000000", farms()).await;
-            kept(scene).await;
+            rebuild_incrementally(scene).await;
             let mut files = vec!["8000000000000000".to_owned()];
             for step in steps {
                 match step {
@@ -142,13 +142,13 @@ engines! {
                         assert!(activity::remove_import(store, &file).await.unwrap());
                     }
                 }
-                *groups.lock().unwrap() += kept(scene).await.groups;
+                *groups.lock().unwrap() += rebuild_incrementally(scene).await.groups;
             }
             assert_same(scene).await;
             for file in files {
                 activity::remove_import(store, &file).await.unwrap();
             }
-            kept(scene).await;
+            rebuild_incrementally(scene).await;
             let left = stored(store).await;
             assert_eq!((left.wallets.len(), left.parties.len(), left.groups.len()), (0, 0, 0));
         });
@@ -162,12 +162,12 @@ engines! {
             writeln!(text, "{},{}", wallet(from), wallet(to)).unwrap();
         }
         import_text(store, "aa", text).await;
-        assert_eq!(kept(scene).await.computed, 6);
-        assert_eq!(kept(scene).await.computed, 0);
+        assert_eq!(rebuild_incrementally(scene).await.computed, 6);
+        assert_eq!(rebuild_incrementally(scene).await.computed, 0);
         import_text(store, "bb", format!("from,to\n{},{}\n", wallet(10), wallet(11))).await;
-        assert_eq!((kept(scene).await.computed, kept(scene).await.wallets), (2, 6));
+        assert_eq!((rebuild_incrementally(scene).await.computed, rebuild_incrementally(scene).await.wallets), (2, 6));
         activity::begin_run(store).await.unwrap();
-        assert_eq!(kept(scene).await.computed, 6);
+        assert_eq!(rebuild_incrementally(scene).await.computed, 6);
         assert_same(scene).await;
     }
 }

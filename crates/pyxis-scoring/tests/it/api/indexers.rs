@@ -15,7 +15,7 @@ use pyxis_models::scope::{Chain, ChainScope};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring::activity::{import, rebuild, renew_claim};
 use pyxis_scoring::models::{ActivitySource, ImportedActivity, Indexer, IndexerChain};
-use pyxis_testkit::indexer::{Indexer as StandIn, IndexerFault};
+use pyxis_testkit::indexer::{IndexerFault, IndexerServer};
 use serde_json::json;
 use url::Url;
 
@@ -24,17 +24,22 @@ use super::scene::{START, Scene, wallet};
 const DOWN: &str = "The source of activity does not answer. Try again later.";
 
 /// An indexer of Base that queries the stand-in; loopback is allowed if `open`.
-fn indexer(scene: &Scene, stand_in: &StandIn, key: Option<&str>, open: bool) -> Arc<dyn ActivitySource> {
+fn indexer(
+    scene: &Scene,
+    stand_in: &IndexerServer,
+    key: Option<&str>,
+    open: bool,
+) -> Arc<dyn ActivitySource> {
     let allowed = if open { vec![stand_in.upstream().addr()] } else { Vec::new() };
-    asking(scene, allowed, asked(Chain::Base, stand_in.url(), key))
+    asking(scene, allowed, indexer_chain(Chain::Base, stand_in.url(), key))
 }
 
 /// An indexer of another chain, without a key.
-fn indexer_of(scene: &Scene, chain: Chain, stand_in: &StandIn) -> Arc<dyn ActivitySource> {
-    asking(scene, vec![stand_in.upstream().addr()], asked(chain, stand_in.url(), None))
+fn indexer_of(scene: &Scene, chain: Chain, stand_in: &IndexerServer) -> Arc<dyn ActivitySource> {
+    asking(scene, vec![stand_in.upstream().addr()], indexer_chain(chain, stand_in.url(), None))
 }
 
-fn asked(chain: Chain, url: Url, key: Option<&str>) -> IndexerChain {
+fn indexer_chain(chain: Chain, url: Url, key: Option<&str>) -> IndexerChain {
     let api_key = key.map(|key| SecretString::new(key.to_owned()));
     IndexerChain { chain, url, api_key, per_second: 1_000_000, first_wait: Duration::from_millis(1) }
 }
@@ -77,7 +82,7 @@ async fn score(scene: &Scene, source: &Arc<dyn ActivitySource>, of: EvmAddress) 
 
 #[tokio::test]
 async fn every_list_and_every_page_counts() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     for number in 0..2500 {
         stand_in.add("tokentx", wallet(1), wallet(100 + number % 7), 1_700_000_000 + number, "1000000");
     }
@@ -99,7 +104,7 @@ async fn every_list_and_every_page_counts() {
 
 #[tokio::test]
 async fn nothing_on_the_chain_is_minus_one() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     let (status, text) = score(&scene, &indexer(&scene, &stand_in, None, true), wallet(1)).await;
     let wanted = json!({ "address": wallet(1), "details": { "models": { "base": { "score": -1 } } } });
     assert_eq!((status, text), (StatusCode::OK, wanted.to_string()));
@@ -107,7 +112,7 @@ async fn nothing_on_the_chain_is_minus_one() {
 
 #[tokio::test]
 async fn a_passing_trouble_is_waited_out() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
     stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
     stand_in.meets(&[IndexerFault::RateLimit, IndexerFault::Down, IndexerFault::RateLimit]);
@@ -123,12 +128,12 @@ async fn a_source_that_fails_is_502_and_never_a_score() {
     for troubles in
         [vec![IndexerFault::Down; 9], vec![IndexerFault::RateLimit; 9], vec![IndexerFault::Gibberish; 9]]
     {
-        let stand_in = StandIn::start().await;
+        let stand_in = IndexerServer::start().await;
         stand_in.meets(&troubles);
         let answer = score(&scene, &indexer(&scene, &stand_in, None, true), wallet(1)).await;
         assert_eq!(answer, (StatusCode::BAD_GATEWAY, wrong.clone()), "{troubles:?}");
     }
-    let stand_in = StandIn::start().await;
+    let stand_in = IndexerServer::start().await;
     stand_in.wants_key("right");
     let answer = score(&scene, &indexer(&scene, &stand_in, Some("wrong"), true), wallet(1)).await;
     assert_eq!(answer, (StatusCode::BAD_GATEWAY, wrong.clone()));
@@ -144,7 +149,7 @@ async fn half_a_list_is_asked_for_again_and_then_502_and_nothing_is_kept() {
     let halves =
         (0..3).flat_map(|status| [IndexerFault::Unprocessed(status), IndexerFault::UnprocessedEmpty(status)]);
     for trouble in halves.chain([IndexerFault::CutOff, IndexerFault::Gibberish]) {
-        let stand_in = StandIn::start().await;
+        let stand_in = IndexerServer::start().await;
         stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
         stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
         let source = indexer(&scene, &stand_in, None, true);
@@ -169,7 +174,7 @@ async fn one_odd_entry_does_not_cost_the_wallet() {
         json!({ "from": "GENESIS", "to": wallet(1), "timeStamp": "1438269973", "value": "1", "isError": "0" }),
         json!({ "from": null, "to": wallet(1), "timeStamp": "", "value": "1" }),
     ] {
-        let stand_in = StandIn::start().await;
+        let stand_in = IndexerServer::start().await;
         stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
         stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
         stand_in.add_raw("txlist", wallet(1), odd.clone());
@@ -182,7 +187,7 @@ async fn one_odd_entry_does_not_cost_the_wallet() {
 
 #[tokio::test]
 async fn the_egress_guard_stands_before_indexers_too() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     let (status, text) = score(&scene, &indexer(&scene, &stand_in, None, false), wallet(1)).await;
     assert_eq!((status, text), (StatusCode::BAD_GATEWAY, json!({ "detail": DOWN }).to_string()));
     assert!(stand_in.upstream().requests().is_empty());
@@ -190,7 +195,7 @@ async fn the_egress_guard_stands_before_indexers_too() {
 
 #[tokio::test]
 async fn who_never_sent_anything_has_no_score_wherever_that_is_known_from() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     for time in [1_600_000_000, 1_600_000_001] {
         stand_in.add("tokentx", wallet(9), wallet(1), time, "1");
         stand_in.add("tokentx", wallet(9), wallet(2), time, "1");
@@ -210,7 +215,7 @@ async fn who_never_sent_anything_has_no_score_wherever_that_is_known_from() {
 
 #[tokio::test]
 async fn imported_tokens_of_a_kind_count_next_to_an_indexer() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     let [own, other] = [wallet(1), wallet(2)];
     let moves = format!("chain,kind,from,to\nzksync,nft,{own},{other}\nzksync,nft,{other},{own}\n");
     import_text(&scene, "aa", moves).await;
@@ -233,7 +238,7 @@ async fn imported_tokens_of_a_kind_count_next_to_an_indexer() {
 
 #[tokio::test]
 async fn a_known_first_bridging_is_enough_for_ethereum_with_an_indexer_too() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     let bridged = format!("address,first_bridge_unix,bridge_volume_usd\n{},1640000000,100\n", wallet(1));
     import_text(&scene, "aa", bridged).await;
     let imported = number(&scene, None, wallet(1), "ethereum_activity").await;
@@ -260,7 +265,7 @@ async fn a_known_first_bridging_is_enough_for_ethereum_with_an_indexer_too() {
 
 #[tokio::test]
 async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     let own = wallet(1);
     let mut moves = "chain,kind,from,to\n".to_owned();
     for other in 2..5 {
@@ -282,7 +287,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
         // Only the import knows its counterparties.
         ("peers", 0.0),
     ] {
-        let value = of(&found, name);
+        let value = feature_value(&found, name);
         assert!((value - wanted).abs() < 1e-6, "{name}: {value}");
     }
     assert_eq!(found.scope_input(ChainScope::Chain(Chain::Base)).unwrap()[WALLET..WALLET + 2], [1.0, 1.0]);
@@ -290,7 +295,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
 
 #[tokio::test]
 async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_from() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     let own = wallet(1);
     // A shop that never sends anything, and an address that was not imported.
     let mut moves = "chain,from,to\n".to_owned();
@@ -302,8 +307,8 @@ async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_fr
         stand_in.add("txlist", own, wallet(to), 1_700_000_000, "123");
     }
     let told = indexer(&scene, &stand_in, None, true).fetch_features(own, START).await.unwrap().unwrap();
-    assert!((of(&told, "wallet_out_popularity_max") - 8.0_f32.ln()).abs() < 1e-6, "seven others");
-    let mean = of(&told, "wallet_out_popularity_mean");
+    assert!((feature_value(&told, "wallet_out_popularity_max") - 8.0_f32.ln()).abs() < 1e-6, "seven others");
+    let mean = feature_value(&told, "wallet_out_popularity_mean");
     assert!((mean - 8.0_f32.ln()).abs() < 1e-6, "of the other nothing is known: {mean}");
     // The same wallet as models see it. An indexer also knows its time and its fee.
     for to in [20, 20, 30] {
@@ -324,13 +329,13 @@ async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_fr
     assert!(!told.knows_company());
 }
 
-fn of(found: &Features, wanted: &str) -> f32 {
+fn feature_value(found: &Features, wanted: &str) -> f32 {
     found.wallet[(0..WALLET).find(|place| features::feature_name(*place) == wanted).unwrap()]
 }
 
 #[tokio::test]
 async fn a_damaged_import_is_an_error_until_it_is_recomputed() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     let moves = format!("chain,from,to\npolygon,{0},{1}\npolygon,{0},{1}\n", wallet(1), wallet(2));
     import_text(&scene, "aa", moves).await;
     let whole = number(&scene, None, wallet(1), "polygon").await;
@@ -347,13 +352,13 @@ async fn a_damaged_import_is_an_error_until_it_is_recomputed() {
 
 #[tokio::test]
 async fn an_indexer_that_names_a_wait_is_asked_again_after_it_unless_it_is_too_long() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
     stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
     stand_in.meets(&[IndexerFault::Wait(0), IndexerFault::Wait(1)]);
     assert!(indexer(&scene, &stand_in, None, true).fetch_features(wallet(1), START).await.unwrap().is_some());
     assert_eq!(stand_in.upstream().requests().len(), 6);
-    let patient = StandIn::start().await;
+    let patient = IndexerServer::start().await;
     patient.meets(&[IndexerFault::Wait(3600)]);
     assert!(indexer(&scene, &patient, None, true).fetch_features(wallet(1), START).await.is_err());
     assert_eq!(patient.upstream().requests().len(), 1, "an hour is no wait");
@@ -361,7 +366,7 @@ async fn an_indexer_that_names_a_wait_is_asked_again_after_it_unless_it_is_too_l
 
 #[tokio::test]
 async fn of_a_longer_list_the_first_ten_thousand_entries_count() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     for number in 0..10_500 {
         stand_in.add("tokentx", wallet(1), wallet(100 + number % 7), 1_700_000_000 + number, "1");
     }
@@ -376,10 +381,10 @@ async fn of_a_longer_list_the_first_ten_thousand_entries_count() {
 
 #[tokio::test]
 async fn the_query_of_an_indexers_address_is_kept() {
-    let (scene, stand_in) = (Scene::on_sqlite().await, StandIn::start().await);
+    let (scene, stand_in) = (Scene::on_sqlite().await, IndexerServer::start().await);
     let mut url = stand_in.url();
     url.set_query(Some("chainid=8453"));
-    let source = asking(&scene, vec![stand_in.upstream().addr()], asked(Chain::Base, url, Some("k")));
+    let source = asking(&scene, vec![stand_in.upstream().addr()], indexer_chain(Chain::Base, url, Some("k")));
     assert_eq!(source.fetch_features(wallet(1), START).await.unwrap(), None);
     let requests = stand_in.upstream().requests();
     assert_eq!(requests.len(), 4);

@@ -4,7 +4,7 @@ use http::{Method, StatusCode};
 use pyxis_testkit::engines;
 use serde_json::json;
 
-use super::scene::{START, Scene, day, shown, wallet};
+use super::scene::{START, Scene, day, timestamp, wallet};
 
 engines! {
     async fn each_credential_of_a_request_has_its_own_answer(scene: &Scene) {
@@ -32,14 +32,14 @@ engines! {
         scene.on_day(1);
         assert_eq!(scene.bring(wallet(1), std::slice::from_ref(&new)).await, ["accepted"]);
         assert_eq!(scene.bring(wallet(1), std::slice::from_ref(&old)).await, ["superseded"]);
-        assert_eq!(scene.score(scorer, wallet(1)).await["stamps"]["A"]["expiration_date"], shown(day(9)));
+        assert_eq!(scene.score(scorer, wallet(1)).await["stamps"]["A"]["expiration_date"], timestamp(day(9)));
         // In one request, too.
         assert_eq!(scene.bring(wallet(1), &[new, old]).await, ["unchanged", "superseded"]);
     }
 
     async fn what_is_no_list_of_credentials_is_refused(scene: &Scene) {
         let path = format!("/v2/stamps/{}", wallet(1));
-        let post = async |body: &str| scene.ask(Method::POST, &path, &scene.key, body.to_owned()).await;
+        let post = async |body: &str| scene.send_with_key(Method::POST, &path, &scene.key, body.to_owned()).await;
         for (body, status) in [("", 400), ("[", 400), ("{}", 422), ("1", 422), ("\u{0}", 400)] {
             assert_eq!(post(body).await.status.as_u16(), status, "{body:?}");
         }
@@ -55,7 +55,7 @@ engines! {
     async fn a_rejected_credential_leaves_no_trace_of_its_address(scene: &Scene) {
         assert_eq!(scene.bring(wallet(1), &["{}".to_owned()]).await.len(), 1);
         let stranger = pyxis_testkit::issuer::Eip712Issuer::new(&pyxis_core::entropy::SeededEntropy::new(99));
-        let claim = pyxis_testkit::issuer::Claim {
+        let claim = pyxis_testkit::issuer::CredentialFields {
             address: wallet(1),
             provider: "A",
             nullifiers: &["n:1"],

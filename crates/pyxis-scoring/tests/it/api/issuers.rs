@@ -8,7 +8,7 @@ use pyxis_scoring::service;
 use pyxis_store::issuers::{self, IssuerRow};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 use serde_json::{Value, json};
 
 use super::scene::{START, Scene, day, wallet};
@@ -22,9 +22,15 @@ engines! {
         let other = Eip712Issuer::new(&SeededEntropy::new(8));
         let row = IssuerRow { did: other.did(), name: "other".to_owned(), created_at: START };
         issuers::put(&scene.state.store, scene.workspace, &row).await.unwrap();
-        let claim = Claim { address: wallet(1), provider: "B", nullifiers: &["b:1"], issued_at: START, expires_at: day(9) };
+        let claim = CredentialFields {
+            address: wallet(1),
+            provider: "B",
+            nullifiers: &["b:1"],
+            issued_at: START,
+            expires_at: day(9),
+        };
         let checked = [
-            verified(&other.issue(&Claim { provider: "C", nullifiers: &["c:1"], ..claim })),
+            verified(&other.issue(&CredentialFields { provider: "C", nullifiers: &["c:1"], ..claim })),
             verified(&scene.credential(wallet(1), "A", "a:1", 9)),
             verified(&other.issue(&claim)),
         ];
@@ -60,11 +66,23 @@ engines! {
             assert_eq!(added, service::issuers::Added::Unchanged);
             for (issuer, provider) in [(&plain, "A"), (&by_chain, "B")] {
                 let wallet = wallet(10 + u64::try_from(number).unwrap());
-                let claim = Claim { address: wallet, provider, nullifiers: &["n:1"], issued_at: START, expires_at: day(9) };
+                let claim = CredentialFields {
+                    address: wallet,
+                    provider,
+                    nullifiers: &["n:1"],
+                    issued_at: START,
+                    expires_at: day(9),
+                };
                 assert_eq!(scene.bring(wallet, &[issuer.issue(&claim)]).await, ["accepted"]);
             }
             service::issuers::remove(&scene.state.audited, &actor, next).await.unwrap();
-            let claim = Claim { address: wallet(1), provider: "A", nullifiers: &["n:1"], issued_at: START, expires_at: day(9) };
+            let claim = CredentialFields {
+                address: wallet(1),
+                provider: "A",
+                nullifiers: &["n:1"],
+                issued_at: START,
+                expires_at: day(9),
+            };
             for issuer in [&plain, &by_chain] {
                 assert_eq!(scene.bring(wallet(1), &[issuer.issue(&claim)]).await, ["unknown_issuer"]);
             }

@@ -7,10 +7,10 @@ use pyxis_core::hex;
 use pyxis_scoring::Config;
 use pyxis_store::{OpenOptions, Store};
 use pyxis_testkit::engines;
-use pyxis_testkit::issuer::{Claim, Ed25519Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Ed25519Issuer};
 use serde_json::{Value, json};
 
-use super::scene::{START, Scene, day, request, score_path, send, shown, wallet};
+use super::scene::{START, Scene, day, request, score_path, send, timestamp, wallet};
 use crate::changed;
 
 /// The signature with `n - s` for `s` and the other parity: the same key verifies it.
@@ -98,7 +98,7 @@ engines! {
         let row =
             pyxis_store::issuers::IssuerRow { did: issuer.did(), name: "b".to_owned(), created_at: START };
         pyxis_store::issuers::put(&scene.state.store, scene.workspace, &row).await.unwrap();
-        let claim = Claim {
+        let claim = CredentialFields {
             address: wallet(1),
             provider: "A",
             nullifiers: &["n:1"],
@@ -193,7 +193,7 @@ engines! {
         scene.verify(wallet(1), "A", "n:1", 9).await;
         scene.score(scorer, wallet(1)).await;
         scene.verify(wallet(2), "A", "n:1", 40).await;
-        assert_eq!(scene.score(scorer, wallet(2)).await["stamps"]["A"]["expiration_date"], shown(day(9)));
+        assert_eq!(scene.score(scorer, wallet(2)).await["stamps"]["A"]["expiration_date"], timestamp(day(9)));
     }
 
     async fn a_key_of_another_account_does_not_see_our_scorers_or_stamps(scene: &Scene) {
@@ -212,7 +212,7 @@ engines! {
             json!([])
         );
         let gone = scene
-            .ask(Method::DELETE, &format!("/v2/stamps/{}?provider=A", wallet(1)), &theirs, String::new())
+            .send_with_key(Method::DELETE, &format!("/v2/stamps/{}?provider=A", wallet(1)), &theirs, String::new())
             .await;
         assert_eq!(gone.text, r#"{"removed":0}"#);
         assert_eq!(scene.score(scorer, wallet(1)).await["passing_score"], true);
@@ -220,7 +220,7 @@ engines! {
 
     async fn a_truncated_signature_is_one_rejection_and_no_more(scene: &Scene) {
         let good = scene.credential(wallet(1), "A", "n:1", 9);
-        let claim = Claim {
+        let claim = CredentialFields {
             address: wallet(1),
             provider: "B",
             nullifiers: &["n:2"],

@@ -6,16 +6,16 @@ use pyxis_scoring::Config;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::scene::{Answer, Scene, day, score_path, shown, wallet};
+use super::scene::{HttpResponse, Scene, day, score_path, timestamp, wallet};
 
 /// Asserts that a response is marked as deprecated and links its successor.
-fn deprecated(answer: &Answer, successor: &str) {
+fn deprecated(answer: &HttpResponse, successor: &str) {
     assert_eq!(answer.header("deprecation"), "@1793491200", "RFC 9745: a date");
     assert_eq!(answer.header("link"), format!("<{successor}>; rel=\"successor-version\""));
 }
 
-async fn submit(scene: &Scene, body: Value) -> Answer {
-    scene.ask(Method::POST, "/registry/submit-passport", &scene.key, body.to_string()).await
+async fn submit(scene: &Scene, body: Value) -> HttpResponse {
+    scene.send_with_key(Method::POST, "/registry/submit-passport", &scene.key, body.to_string()).await
 }
 
 async fn prepared(scene: &Scene) -> ScorerId {
@@ -35,8 +35,8 @@ engines! {
             "address": wallet(1).to_string(),
             "score": "20.00000",
             "status": "DONE",
-            "last_score_timestamp": shown(day(0)),
-            "expiration_date": shown(day(8)),
+            "last_score_timestamp": timestamp(day(0)),
+            "expiration_date": timestamp(day(8)),
             "evidence": null,
             "error": null,
             "stamp_scores": {"A": 19.9, "B": 0.1, "C": 0.0},
@@ -133,7 +133,7 @@ engines! {
         scene.get_as(&theirs, &score).await.refuses(404, "No scorer matches the given criteria.");
         let body = json!({"address": wallet(1), "scorer_id": scorer}).to_string();
         scene
-            .ask(Method::POST, "/registry/submit-passport", &theirs, body)
+            .send_with_key(Method::POST, "/registry/submit-passport", &theirs, body)
             .await
             .refuses(404, "No scorer matches the given criteria.");
         let stamps = scene.get_as(&theirs, &format!("/registry/stamps/{}", wallet(1))).await;
@@ -161,10 +161,10 @@ engines! {
             );
         }
         let body = json!({"address": wallet(1), "scorer_id": scorer}).to_string();
-        let submitted = scene.ask(Method::POST, "/registry/submit-passport", &key, body).await;
+        let submitted = scene.send_with_key(Method::POST, "/registry/submit-passport", &key, body).await;
         assert_eq!(submitted.header("ratelimit-remaining"), "1");
         let batch = scene
-            .ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &key, r#"{"addresses":[]}"#.into())
+            .send_with_key(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &key, r#"{"addresses":[]}"#.into())
             .await;
         assert_eq!(batch.header("ratelimit-remaining"), "0");
         for path in paths {

@@ -10,7 +10,7 @@ use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
 use pyxis_store::usage::{self, Batch, Surface};
 use pyxis_testkit::engines;
 
-use super::scene::{Answer, START, Scene, request, score_path, send, wallet};
+use super::scene::{HttpResponse, START, Scene, request, score_path, send, wallet};
 
 const QUARTER: i64 = 15 * 60 * 1000;
 
@@ -19,7 +19,7 @@ async fn limited(scene: &Scene, limit: i64) -> (String, ApiKeyRow) {
     scene.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(limit))).await
 }
 
-fn head(answer: &Answer) -> (u16, &str, &str, &str, &str) {
+fn head(answer: &HttpResponse) -> (u16, &str, &str, &str, &str) {
     (
         answer.status.as_u16(),
         answer.header("ratelimit-limit"),
@@ -203,7 +203,7 @@ engines! {
             (Method::POST, "/registry/submit-passport"),
             (Method::HEAD, "/v2/stamps/metadata"),
         ] {
-            scene.ask(method, path, &key, "x".to_owned()).await;
+            scene.send_with_key(method, path, &key, "x".to_owned()).await;
         }
         let counted = i64::try_from(refused.len()).unwrap() + 5;
         assert_eq!(windows(scene, scene.workspace, &row).await, [(0, counted, 0)]);
@@ -219,13 +219,13 @@ engines! {
                 })
                 .await;
             for ((method, path), left) in asked.iter().zip((0..limit).rev()) {
-                let answer = scene.ask(method.clone(), path, &key, String::new()).await;
+                let answer = scene.send_with_key(method.clone(), path, &key, String::new()).await;
                 answer.refuses(405, "Method Not Allowed");
                 assert!(!answer.header("allow").is_empty(), "{method} {path}");
                 assert_eq!(answer.header("ratelimit-remaining"), left.to_string(), "{method} {path}");
             }
             let (method, path) = asked[0].clone();
-            let more = scene.ask(method, path, &key, String::new()).await;
+            let more = scene.send_with_key(method, path, &key, String::new()).await;
             more.refuses(429, "You have been rate limited!");
             for each in [Surface::Stamps, Surface::Models] {
                 let counted = windows_of(scene, scene.workspace, &row, each).await;
@@ -252,7 +252,7 @@ engines! {
             ["", "px_api_wrong", &other, &key[..key.len() - 1], &format!("{key} "), &key.to_uppercase()]
         {
             for (method, path) in &asked {
-                let answer = scene.ask(method.clone(), path, wrong, String::new()).await;
+                let answer = scene.send_with_key(method.clone(), path, wrong, String::new()).await;
                 // A space around a value is not part of it (RFC 9110, 5.5); servers remove it.
                 if wrong.trim() != key {
                     answer.refuses(401, "Invalid API Key.");

@@ -14,7 +14,7 @@ use pyxis_store::{activity, models};
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::scene::{Answer, START, Scene, wallet};
+use super::scene::{HttpResponse, START, Scene, wallet};
 
 const NAMES: &str = "aggregate, ethereum_activity, nft, arbitrum, base, optimism, polygon, zksync";
 
@@ -53,15 +53,15 @@ pub(super) async fn key(scene: &Scene) -> String {
     scene.add_key(|key| (key.models_tier, key.models_limit) = (4, Some(10_000))).await
 }
 
-pub(super) async fn get(scene: &Scene, key: &str, path: &str) -> Answer {
-    scene.ask(Method::GET, path, key, String::new()).await
+pub(super) async fn get(scene: &Scene, key: &str, path: &str) -> HttpResponse {
+    scene.send_with_key(Method::GET, path, key, String::new()).await
 }
 
 pub(super) fn path(of: EvmAddress, query: &str) -> String {
     format!("/v2/models/score/{of}{query}")
 }
 
-pub(super) fn score(answer: &Answer, model: &str) -> f64 {
+pub(super) fn score(answer: &HttpResponse, model: &str) -> f64 {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
     let body = answer.json();
     let models = body["details"]["models"].as_object().unwrap();
@@ -189,7 +189,7 @@ engines! {
         assert_eq!(old.header("deprecation"), "@1793491200");
         let successor = format!("</v2/models/score/{}>; rel=\"successor-version\"", wallet(5));
         assert_eq!(old.header("link"), successor);
-        let left = |answer: &Answer| answer.header("ratelimit-remaining").parse::<u32>().unwrap();
+        let left = |answer: &HttpResponse| answer.header("ratelimit-remaining").parse::<u32>().unwrap();
         assert_eq!(left(&old), left(&new) - 1, "one counter");
     }
 

@@ -11,7 +11,7 @@ use pyxis_testkit::engines;
 use serde_json::Value;
 
 use super::properties::check_cases;
-use super::scene::{Scene, day, shown, wallet};
+use super::scene::{Scene, day, timestamp, wallet};
 
 /// Cases of the property on each engine.
 const CASES: u32 = 24;
@@ -46,7 +46,7 @@ async fn counts(scene: &Scene, scorer: ScorerId, number: u64, name: &str) -> Res
 }
 
 fn until(number: i64) -> Result<(), String> {
-    Err(shown(day(number)))
+    Err(timestamp(day(number)))
 }
 
 engines! {

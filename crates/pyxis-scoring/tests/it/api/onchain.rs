@@ -19,7 +19,7 @@ use pyxis_testkit::anvil::{Anvil, compile};
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::own_stamps::{actor, points, word};
+use super::own_stamps::{actor, points, result_code};
 use super::scene::{Node, Scene, request, send, wallet};
 
 const SCHEMA: AbiWord = [0x5c; 32];
@@ -87,7 +87,7 @@ impl<'s> ChainTest<'s> {
     async fn issue(&self, holder: u64, name: &str, items: &[&str]) -> String {
         let body = json!({ "stamps": [{ "provider": name, "items": items }] }).to_string();
         let path = format!("/v2/stamps/{}/issue", wallet(holder));
-        word(&send(&self.node.router, request(http::Method::POST, &path, &self.scene.key, body)).await)
+        result_code(&send(&self.node.router, request(http::Method::POST, &path, &self.scene.key, body)).await)
     }
 
     async fn recheck(&self) -> RecheckCount {

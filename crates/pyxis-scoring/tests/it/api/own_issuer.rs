@@ -88,7 +88,7 @@ engines! {
         assert_eq!(scene.bring(wallet(1), &theirs.credentials).await, ["unknown_issuer"]);
         let path = format!("/v2/stamps/{}", wallet(1));
         let body = format!("[{}]", theirs.credentials[0]);
-        let answer = scene.ask(http::Method::POST, &path, &key, body).await;
+        let answer = scene.send_with_key(http::Method::POST, &path, &key, body).await;
         assert_eq!(answer.json()["items"][0]["status"], "accepted");
     }
 

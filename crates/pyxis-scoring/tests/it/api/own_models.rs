@@ -15,7 +15,7 @@ use serde_json::json;
 use super::models::{get, imported, key, path, score};
 use super::scene::{START, Scene, wallet};
 
-fn place(name: &str) -> i64 {
+fn feature_index(name: &str) -> i64 {
     let found = (0..features::ALL).find(|place| features::feature_name(*place) == name).unwrap();
     i64::try_from(found).unwrap()
 }
@@ -50,7 +50,7 @@ engines! {
         let key = key(scene).await;
         let before = score(&get(scene, &key, &path(wallet(5), "?model=polygon")).await, "polygon");
         // Two outgoing transfers on Polygon, to two addresses.
-        let file = stump(features::ALL, place("out_transfers"), 1.0, 0.1, 0.625).bytes();
+        let file = stump(features::ALL, feature_index("out_transfers"), 1.0, 0.1, 0.625).bytes();
         add(scene, Custom::new(&file, wanted(Model::Polygon, None)).unwrap()).await;
         let answer = get(scene, &key, &path(wallet(5), "?model=polygon&explain=true")).await;
         assert!((score(&answer, "polygon") - 62.5).abs() < 1e-9 && (before - 62.5).abs() > 1e-3);
@@ -72,7 +72,7 @@ engines! {
     async fn an_aggregate_of_ones_own_is_the_only_model_that_its_explanation_names(scene: &Scene) {
         imported(scene).await;
         let key = key(scene).await;
-        let file = stump(features::WALLET, place("wallet_out_transfers"), 3.0, 0.25, 0.75).bytes();
+        let file = stump(features::WALLET, feature_index("wallet_out_transfers"), 3.0, 0.25, 0.75).bytes();
         add(scene, Custom::new(&file, wanted(Model::Aggregate, None)).unwrap()).await;
         let answer = get(scene, &key, &path(wallet(5), "?explain=true")).await;
         assert!((score(&answer, "aggregate") - 75.0).abs() < 1e-9, "{}", answer.text);
@@ -86,7 +86,7 @@ engines! {
     async fn a_model_that_fails_on_a_wallet_is_a_server_error_and_never_a_score(scene: &Scene) {
         imported(scene).await;
         let key = key(scene).await;
-        let column = usize::try_from(place("out_transfers")).unwrap();
+        let column = usize::try_from(feature_index("out_transfers")).unwrap();
         let mut numbers = vec![0.0; features::ALL];
         numbers[column] = 0.25;
         let mut file = logistic(&numbers, 0.0);

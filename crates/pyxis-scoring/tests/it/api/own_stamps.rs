@@ -17,7 +17,7 @@ use pyxis_scoring::{CheckScope, Config, RecheckCount, recheck_stamps};
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::scene::{Answer, Scene, wallet};
+use super::scene::{HttpResponse, Scene, wallet};
 use super::self_check::{self, OWN, sign_in};
 use super::widget::{PAGE, TestPage, Wallet};
 
@@ -68,17 +68,17 @@ async fn remove(scene: &Scene, wallets: &[u64]) -> (u64, u64) {
     (done.changed, done.withdrawn)
 }
 
-pub(super) async fn request(scene: &Scene, number: u64, body: &Value) -> Answer {
+pub(super) async fn request(scene: &Scene, number: u64, body: &Value) -> HttpResponse {
     let path = format!("/v2/stamps/{}/issue", wallet(number));
-    scene.ask(Method::POST, &path, &scene.key, body.to_string()).await
+    scene.send_with_key(Method::POST, &path, &scene.key, body.to_string()).await
 }
 
 /// The status of a request for the list's Stamp, or the code of its refusal.
 async fn issue(scene: &Scene, number: u64) -> String {
-    word(&request(scene, number, &json!({ "stamps": [{ "provider": "Member" }] })).await)
+    result_code(&request(scene, number, &json!({ "stamps": [{ "provider": "Member" }] })).await)
 }
 
-pub(super) fn word(answer: &Answer) -> String {
+pub(super) fn result_code(answer: &HttpResponse) -> String {
     assert_eq!(answer.status, 200, "{}", answer.text);
     let item = &answer.json()["items"][0];
     let status = item["status"].as_str().unwrap();
@@ -146,37 +146,37 @@ engines! {
 
     async fn a_holder_who_signed_in_gets_the_stamps_of_the_own_address(scene: &Scene) {
         let scorer = listed(scene, &[]).await;
-        TestPage::of(scene, scorer, &[OWN]).await;
+        TestPage::for_origins(scene, scorer, &[OWN]).await;
         let (member, stranger) = (Wallet::number(1), Wallet::number(2));
         allow_lists::add(&scene.state, &actor(scene), &name(), &[plain(member.address())]).await.unwrap();
         let wanted = json!({ "stamps": [{ "provider": "Member" }] });
-        let ask = async |token: &str, body: &Value| self_check::ask(scene, scorer, "/issue", OWN, token, body.clone()).await;
+        let issue = async |token: &str, body: &Value| self_check::send_from_page(scene, scorer, "/issue", OWN, token, body.clone()).await;
         let token = sign_in(scene, scorer, &member).await;
-        let check = self_check::ask(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
+        let check = self_check::send_from_page(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
         let suggested = &check["suggestions"][0];
         assert_eq!(
             (&suggested["issued_here"], &suggested["description"], &suggested["platform"]),
             (&json!("none"), &json!("Joined in the first year"), &json!("Allow lists")),
             "{check}"
         );
-        assert_eq!(word(&ask(&token, &wanted).await), "accepted");
-        let check = self_check::ask(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
+        assert_eq!(result_code(&issue(&token, &wanted).await), "accepted");
+        let check = self_check::send_from_page(scene, scorer, "/check", OWN, &token, Value::Null).await.json();
         assert_eq!((&check["passing"], &check["suggestions"]), (&json!(true), &json!([])));
-        assert_eq!(word(&ask(&token, &wanted).await), "unchanged");
+        assert_eq!(result_code(&issue(&token, &wanted).await), "unchanged");
         let other = sign_in(scene, scorer, &stranger).await;
-        assert_eq!(word(&ask(&other, &wanted).await), "not_on_list");
-        assert_eq!(word(&ask(&other, &json!({ "stamps": [{ "provider": "Nothing" }] })).await), "unknown_stamp");
-        assert_eq!(ask("px_wid_x", &wanted).await.status, 401);
+        assert_eq!(result_code(&issue(&other, &wanted).await), "not_on_list");
+        assert_eq!(result_code(&issue(&other, &json!({ "stamps": [{ "provider": "Nothing" }] })).await), "unknown_stamp");
+        assert_eq!(issue("px_wid_x", &wanted).await.status, 401);
         for body in [json!({ "stamps": [] }), json!({ "stamps": "x" }), json!({})] {
-            assert_eq!(ask(&token, &body).await.status, 422, "{body}");
+            assert_eq!(issue(&token, &body).await.status, 422, "{body}");
         }
-        let elsewhere = self_check::ask(scene, scorer, "/issue", "https://elsewhere.example", &token, wanted).await;
+        let elsewhere = self_check::send_from_page(scene, scorer, "/issue", "https://elsewhere.example", &token, wanted).await;
         assert_eq!(elsewhere.status, 401);
     }
 
     async fn a_visitor_of_another_page_gets_the_stamps_that_its_widget_offers(scene: &Scene) {
         let scorer = listed(scene, &[]).await;
-        let page = TestPage::of(scene, scorer, &[PAGE]).await;
+        let page = TestPage::for_origins(scene, scorer, &[PAGE]).await;
         let (member, stranger) = (Wallet::number(1), Wallet::number(2));
         allow_lists::add(&scene.state, &actor(scene), &name(), &[plain(member.address())]).await.unwrap();
         let view = page.send(Method::GET, "", None, Value::Null).await.json();
@@ -186,10 +186,10 @@ engines! {
         let wanted = json!({ "stamps": [{ "provider": "Member" }] });
         let token = page.sign_in(&member).await;
         assert_eq!(page.score(&token).await.json()["passing_score"], false);
-        assert_eq!(word(&page.send(Method::POST, "/issue", Some(&token), wanted.clone()).await), "accepted");
+        assert_eq!(result_code(&page.send(Method::POST, "/issue", Some(&token), wanted.clone()).await), "accepted");
         assert_eq!(page.score(&token).await.json()["passing_score"], true);
         let token = page.sign_in(&stranger).await;
-        assert_eq!(word(&page.send(Method::POST, "/issue", Some(&token), wanted.clone()).await), "not_on_list");
+        assert_eq!(result_code(&page.send(Method::POST, "/issue", Some(&token), wanted.clone()).await), "not_on_list");
         assert_eq!(page.send(Method::POST, "/issue", None, wanted).await.status, 401);
         // A Stamp of others is theirs to issue.
         scene.set_terms(scorer, "5", &[("Other", "5")]).await;
@@ -286,14 +286,14 @@ engines! {
         let body = json!({ "stamps": [{ "provider": "Member" }] });
         let reads = scene.add_key(|key| key.can_write = false).await;
         let path = format!("/v2/stamps/{}/issue", wallet(1));
-        let answer = scene.ask(Method::POST, &path, &reads, body.to_string()).await;
+        let answer = scene.send_with_key(Method::POST, &path, &reads, body.to_string()).await;
         answer.refuses(403, "Invalid permissions for action.");
         let (_, theirs, _) = scene.neighbor().await;
-        let answer = scene.ask(Method::POST, &path, &theirs, body.to_string()).await;
-        assert_eq!(word(&answer), "unknown_stamp");
+        let answer = scene.send_with_key(Method::POST, &path, &theirs, body.to_string()).await;
+        assert_eq!(result_code(&answer), "unknown_stamp");
         assert!(answer.text.contains("issued: none"), "{}", answer.text);
         let items = json!({ "stamps": [{ "provider": "Member", "items": ["1"] }] });
-        assert_eq!(word(&request(scene, 1, &items).await), "invalid_items");
+        assert_eq!(result_code(&request(scene, 1, &items).await), "invalid_items");
         for body in [
             json!({ "stamps": [] }),
             json!({ "stamps": vec![json!({ "provider": "Member" }); 21] }),
@@ -304,7 +304,7 @@ engines! {
             assert_eq!(request(scene, 1, &body).await.status, 422, "{body}");
         }
         let elsewhere = "/v2/stamps/0x12/issue";
-        scene.ask(Method::POST, elsewhere, &scene.key, body.to_string()).await.refuses(400, "Invalid address.");
+        scene.send_with_key(Method::POST, elsewhere, &scene.key, body.to_string()).await.refuses(400, "Invalid address.");
     }
 
     async fn a_list_needs_a_free_name_and_a_scorer_that_exists(scene: &Scene) {

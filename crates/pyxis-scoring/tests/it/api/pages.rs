@@ -6,7 +6,7 @@ use pyxis_scoring::Config;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::scene::{Answer, START, Scene, day, wallet};
+use super::scene::{HttpResponse, START, Scene, day, wallet};
 
 async fn page(scene: &Scene, query: &str) -> Value {
     let answer = scene.get(&format!("/v2/stamps/{}{query}", wallet(1))).await;
@@ -33,7 +33,7 @@ fn towards(page: &Value, side: &str, limit: u32) -> String {
     format!("?limit={limit}&token={}", page[side].as_str().unwrap_or_else(|| panic!("no {side}: {page}")))
 }
 
-fn refused(answer: &Answer) {
+fn refused(answer: &HttpResponse) {
     answer.refuses(400, "Invalid token.");
 }
 

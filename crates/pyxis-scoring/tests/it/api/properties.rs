@@ -19,19 +19,23 @@ const WEIGHTS: &[(&str, &str)] =
 
 /// A Stamp: its name, its nullifier (shared or unique), and its last day.
 #[derive(Clone, Debug)]
-struct Wanted {
+struct StampSpec {
     name: &'static str,
     mark: Option<u8>,
     until: i64,
 }
 
-fn wanted() -> impl Strategy<Value = Wanted> {
+fn wanted() -> impl Strategy<Value = StampSpec> {
     let name = prop::sample::select(vec!["A", "B", "C", "D", "E", "F", "Weightless"]);
-    (name, prop::option::of(0..4_u8), 1..30_i64).prop_map(|(name, mark, until)| Wanted { name, mark, until })
+    (name, prop::option::of(0..4_u8), 1..30_i64).prop_map(|(name, mark, until)| StampSpec {
+        name,
+        mark,
+        until,
+    })
 }
 
 /// Each name once, in any order.
-fn wallets_stamps() -> impl Strategy<Value = Vec<Wanted>> {
+fn wallets_stamps() -> impl Strategy<Value = Vec<StampSpec>> {
     prop::collection::vec(wanted(), 0..8).prop_map(|mut all| {
         all.sort_by_key(|wanted| wanted.name);
         all.dedup_by_key(|wanted| wanted.name);
@@ -46,7 +50,7 @@ fn fresh() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-impl Wanted {
+impl StampSpec {
     /// The credential for a wallet. Nullifiers are shared within a case, or unique to the wallet.
     fn credential(&self, scene: &Scene, case: u64, number: u64) -> String {
         let mark = match self.mark {
@@ -132,7 +136,7 @@ engines! {
             let mut records = Vec::new();
             for (index, stamps) in [one_way, other_way].into_iter().enumerate() {
                 let number = fresh();
-                let unrelated = |one: &Wanted| Wanted { mark: None, ..one.clone() };
+                let unrelated = |one: &StampSpec| StampSpec { mark: None, ..one.clone() };
                 for one in &stamps {
                     scene.bring(wallet(number), &[unrelated(one).credential(scene, 0, number)]).await;
                     if index == 0 {
@@ -150,8 +154,8 @@ engines! {
     async fn whose_stamps_came_first_never_matters_before_somebody_is_scored(scene: &Scene) {
         let scorer = scorer(scene).await;
         let both_ways = prop::array::uniform3(wallets_stamps()).prop_flat_map(|wallets| {
-            let each = |(whose, stamps): (usize, Vec<Wanted>)| stamps.into_iter().map(move |one| (whose, one));
-            let arrivals: Vec<(usize, Wanted)> = wallets.into_iter().enumerate().flat_map(each).collect();
+            let each = |(whose, stamps): (usize, Vec<StampSpec>)| stamps.into_iter().map(move |one| (whose, one));
+            let arrivals: Vec<(usize, StampSpec)> = wallets.into_iter().enumerate().flat_map(each).collect();
             (Just(arrivals.clone()), Just(arrivals).prop_shuffle())
         });
         check(&both_ways, async |(one_way, other_way)| {

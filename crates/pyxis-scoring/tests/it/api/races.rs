@@ -18,7 +18,7 @@ use pyxis_testkit::engines;
 use pyxis_testkit::long_form::rounds;
 use serde_json::Value;
 
-use super::scene::{Node, Scene, day, request, revocation, score_path, send, shown, wallet};
+use super::scene::{Node, Scene, day, request, revocation, score_path, send, timestamp, wallet};
 
 /// Rounds of the race for an expired claim, in the short and the long form.
 const ROUNDS: [usize; 2] = [16, 500];
@@ -192,7 +192,7 @@ engines! {
             }
         }
         let kept = scene.sql("SELECT CAST(computed_at AS TEXT) FROM score_history").await;
-        let kept: BTreeSet<String> = kept.iter().map(|at| shown(UnixMillis(at.parse().unwrap()))).collect();
+        let kept: BTreeSet<String> = kept.iter().map(|at| timestamp(UnixMillis(at.parse().unwrap()))).collect();
         assert_eq!(answered.difference(&kept).collect::<Vec<_>>(), Vec::<&String>::new());
     }
 
@@ -324,7 +324,7 @@ async fn settled_matches(scene: &Scene, scorer: ScorerId, round: usize, accounts
 fn stamps(settled: &ScoreResult) -> Value {
     let stamp = |entry: &pyxis_core::score::StampEntry| {
         let shown = serde_json::json!({
-            "score": entry.score.to_string(), "dedup": entry.dedup, "expiration_date": shown(entry.expires_at),
+            "score": entry.score.to_string(), "dedup": entry.dedup, "expiration_date": timestamp(entry.expires_at),
         });
         (entry.provider.to_string(), shown)
     };

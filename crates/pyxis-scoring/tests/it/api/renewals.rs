@@ -8,7 +8,7 @@ use pyxis_store::stamps::NewStamp;
 use pyxis_store::{addresses, stamps};
 use pyxis_testkit::engines;
 
-use super::scene::{START, Scene, day, revocation, score_path, shown, wallet};
+use super::scene::{START, Scene, day, revocation, score_path, timestamp, wallet};
 
 /// Known wallets: more than get their credentials in one transaction.
 const KNOWN: u64 = 70;
@@ -35,12 +35,12 @@ engines! {
         assert_eq!(scene.count("stamp_nullifiers").await, 0);
         assert_eq!(scene.score(scorer, wallet(1)).await["score"], "1.50000");
         let end = async || scene.score(scorer, wallet(2)).await["stamps"]["A"]["expiration_date"].clone();
-        assert_eq!(end().await, shown(day(9)));
+        assert_eq!(end().await, timestamp(day(9)));
         assert_eq!(scene.count("stamp_nullifiers").await, 2);
         let later = UnixMillis(START.0 + 10);
         let renewal = scene.credential_from(wallet(1), "A", "n:1", later, day(12));
         assert_eq!(import(scene, &[(1, renewal)]).await, [IngestOutcome::Replaced]);
-        assert_eq!(end().await, shown(day(12)));
+        assert_eq!(end().await, timestamp(day(12)));
         assert_eq!(scene.count("stamp_nullifiers").await, 2);
     }
 
@@ -78,7 +78,7 @@ engines! {
         }
         // Another wallet shows the end of the first one's claim.
         scene.verify(wallet(500), "A", "n:0", 20).await;
-        let shows = |until| (serde_json::Value::from(true), serde_json::Value::from(shown(day(until))));
+        let shows = |until| (serde_json::Value::from(true), serde_json::Value::from(timestamp(day(until))));
         let stamp = async |number| {
             let stamp = scene.score(scorer, wallet(number)).await["stamps"]["A"].clone();
             (stamp["dedup"].clone(), stamp["expiration_date"].clone())
@@ -111,7 +111,7 @@ engines! {
         assert_eq!(scene.count("stamps").await, KNOWN + 1 + 20);
         for number in 0..KNOWN {
             let until = if [20, 30].contains(&number) { 9 } else { 12 };
-            assert_eq!(stamp(number).await, (false.into(), shown(day(until)).into()), "{number}");
+            assert_eq!(stamp(number).await, (false.into(), timestamp(day(until)).into()), "{number}");
         }
         assert_eq!(stamp(500).await, shows(12));
         assert_eq!(stamp(110).await.0, false);
@@ -144,7 +144,7 @@ engines! {
         assert_eq!(scene.delete(wallet(1), "S512").await.status, StatusCode::OK);
         assert_eq!(scene.score(scorer, wallet(1)).await["score"], "2.50000");
         let path = score_path(scorer, wallet(1)) + "?explain=true";
-        let explained = scene.ask(Method::GET, &path, &scene.key, String::new()).await;
+        let explained = scene.send_with_key(Method::GET, &path, &scene.key, String::new()).await;
         assert_eq!(explained.status, StatusCode::OK, "{}", explained.text);
     }
 }

@@ -13,7 +13,7 @@ use super::scene::{START, Scene, day, wallet};
 const HOLDERS: i64 = 40;
 
 /// A scorer whose scores are all outdated.
-async fn outdated(scene: &Scene) -> ScorerId {
+async fn stale_scorer(scene: &Scene) -> ScorerId {
     let scorer = scene.scorer("20", &[("A", "1")]).await;
     for number in 0..HOLDERS.unsigned_abs() {
         scene.verify(wallet(number), "A", &format!("n:{number}"), 90).await;
@@ -38,7 +38,7 @@ async fn done(state: &State, scene: &Scene, scorer: ScorerId) {
 engines! {
     async fn two_nodes_that_are_asked_at_once_leave_nothing_outdated(scene: &Scene) {
         let (other, actor) = (scene.node(Config::default()), Actor::cli(scene.workspace));
-        let scorer = outdated(scene).await;
+        let scorer = stale_scorer(scene).await;
         let (here, there) = tokio::join!(
             start_rescore(&scene.state, &actor, scorer),
             start_rescore(&other.state, &actor, scorer),
@@ -55,7 +55,7 @@ engines! {
 
     async fn every_node_sees_that_another_is_at_it_and_takes_over_when_that_died(scene: &Scene) {
         let (other, actor) = (scene.node(Config::default()), Actor::cli(scene.workspace));
-        let scorer = outdated(scene).await;
+        let scorer = stale_scorer(scene).await;
         let (dead, name) = (NodeId::new(START, &OsEntropy), format!("rescore {scorer}"));
         assert!(leases::acquire(&scene.state.store, &name, dead, START, day(1)).await.unwrap());
         let under_way = Rescore { stored: HOLDERS, outdated: HOLDERS, unscored: 0, running: true };
@@ -74,7 +74,7 @@ engines! {
 
     async fn the_lease_is_handed_back_with_the_last_score(scene: &Scene) {
         let actor = Actor::cli(scene.workspace);
-        let scorer = outdated(scene).await;
+        let scorer = stale_scorer(scene).await;
         for expected in [HOLDERS.unsigned_abs(), 0] {
             assert_eq!(Box::pin(rescore(&scene.state, &actor, scorer, |_| ())).await.unwrap(), expected);
             assert!(!progress(&scene.state.db, scene.workspace, scorer, scene.state.now()).await.unwrap().running);

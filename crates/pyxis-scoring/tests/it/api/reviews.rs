@@ -8,33 +8,33 @@ use pyxis_store::score_reviews::ReviewState;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::changes::{endpoint, told};
+use super::changes::{endpoint, sent_events};
 use super::erasures::occurrences;
-use super::scene::{Answer, Scene, day};
-use super::self_check::{OWN, ask, sign_in};
+use super::scene::{HttpResponse, Scene, day};
+use super::self_check::{OWN, send_from_page, sign_in};
 use super::widget::{TestPage, Wallet};
 
 async fn open(scene: &Scene) -> (ScorerId, Wallet, String) {
     let scorer = scene.scorer("9", &[("A", "2")]).await;
-    TestPage::of(scene, scorer, &[OWN]).await;
+    TestPage::for_origins(scene, scorer, &[OWN]).await;
     let holder = Wallet::number(1);
     scene.verify(holder.address(), "A", "a:1", 90).await;
     let token = sign_in(scene, scorer, &holder).await;
     (scorer, holder, token)
 }
 
-async fn request(scene: &Scene, scorer: ScorerId, token: &str, reason: &str) -> Answer {
-    ask(scene, scorer, "/review", OWN, token, json!({ "reason": reason })).await
+async fn request(scene: &Scene, scorer: ScorerId, token: &str, reason: &str) -> HttpResponse {
+    send_from_page(scene, scorer, "/review", OWN, token, json!({ "reason": reason })).await
 }
 
-async fn shown(scene: &Scene, scorer: ScorerId, token: &str) -> Value {
-    ask(scene, scorer, "/check", OWN, token, Value::Null).await.json()["review"].clone()
+async fn get_review(scene: &Scene, scorer: ScorerId, token: &str) -> Value {
+    send_from_page(scene, scorer, "/check", OWN, token, Value::Null).await.json()["review"].clone()
 }
 
 engines! {
     async fn a_holder_asks_once_and_sees_the_decision_with_its_reason(scene: &Scene) {
         let (scorer, holder, token) = open(scene).await;
-        assert_eq!(shown(scene, scorer, &token).await, Value::Null);
+        assert_eq!(get_review(scene, scorer, &token).await, Value::Null);
         let asked = request(scene, scorer, &token, "The account is mine.").await;
         assert_eq!((asked.status.as_u16(), &asked.json()["state"]), (200, &json!("open")), "{}", asked.text);
         let again = request(scene, scorer, &token, "Really.").await;
@@ -46,7 +46,7 @@ engines! {
         let decided =
             score_reviews::decide(&scene.state, &actor, review.id, ReviewDecision::Decline, "It is not.").await.unwrap();
         assert_eq!((decided.state, decided.decided_by.as_deref()), (ReviewState::Declined, Some(&*actor.name)));
-        let seen = shown(scene, scorer, &token).await;
+        let seen = get_review(scene, scorer, &token).await;
         assert_eq!((&seen["state"], &seen["answer"]), (&json!("declined"), &json!("It is not.")));
         let late = score_reviews::decide(&scene.state, &actor, review.id, ReviewDecision::Grant, "Well.").await;
         assert!(matches!(late, Err(Error::Conflict(_))), "{late:?}");
@@ -83,12 +83,12 @@ engines! {
         decided["answer"] = json!("Seen.");
         decided["decided_by"] = json!(actor.name);
         decided["decided_at"] = json!(day(1).to_rfc3339());
-        assert_eq!(told(scene, hook).await, [asked.clone(), decided]);
-        assert_eq!(told(scene, asked_only).await, [asked]);
-        assert!(told(scene, silent).await.is_empty());
+        assert_eq!(sent_events(scene, hook).await, [asked.clone(), decided]);
+        assert_eq!(sent_events(scene, asked_only).await, [asked]);
+        assert!(sent_events(scene, silent).await.is_empty());
         // What is said about an erased address goes with it.
         erasures::erase(&scene.state, &actor, holder.address()).await.unwrap().unwrap();
-        assert!(told(scene, hook).await.is_empty() && told(scene, asked_only).await.is_empty());
+        assert!(sent_events(scene, hook).await.is_empty() && sent_events(scene, asked_only).await.is_empty());
     }
 
     async fn a_review_is_of_its_workspace_and_goes_with_its_address(scene: &Scene) {

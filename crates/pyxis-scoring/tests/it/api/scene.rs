@@ -18,7 +18,7 @@ use pyxis_scoring::contract_wallets::ContractWallets;
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::ActivitySource;
 use pyxis_scoring::signed::SignerConfig;
-use pyxis_scoring::{Config, EvmNetworks, Parts, State};
+use pyxis_scoring::{Config, EvmNetworks, ScoringDependencies, State};
 use pyxis_store::Store;
 use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::issuers::{self, IssuerRow};
@@ -28,7 +28,7 @@ use pyxis_testbed::{NoManagers, scoring_parts};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 pub(crate) use pyxis_testkit::installation::START;
 use pyxis_testkit::installation::{Installation, Workspace};
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -40,7 +40,7 @@ pub(crate) fn day(day: i64) -> UnixMillis {
 }
 
 /// A moment as responses show it.
-pub(crate) fn shown(at: UnixMillis) -> String {
+pub(crate) fn timestamp(at: UnixMillis) -> String {
     at.to_iso_micros()
 }
 
@@ -96,34 +96,38 @@ impl Scene {
 
     /// Another process, with its own connections.
     pub(crate) fn node_on(&self, store: Store, config: Config) -> Node {
-        Self::node_with(Parts { store, config, ..self.parts() })
+        Self::node_with(ScoringDependencies { store, config, ..self.parts() })
     }
 
     /// Another process, with a different activity source.
     pub(crate) fn node_asking(&self, source: Arc<dyn ActivitySource>) -> Node {
-        Self::node_with(Parts { store: self.reopen(), activity: Some(source), ..self.parts() })
+        Self::node_with(ScoringDependencies { store: self.reopen(), activity: Some(source), ..self.parts() })
     }
 
     /// Another process, with other settings of signed scores.
     pub(crate) fn node_signing(&self, signer: SignerConfig) -> Node {
-        Self::node_with(Parts { store: self.reopen(), signer, ..self.parts() })
+        Self::node_with(ScoringDependencies { store: self.reopen(), signer, ..self.parts() })
     }
 
     /// Another process, with nodes of networks.
     pub(crate) fn node_reading(&self, networks: EvmNetworks) -> Node {
-        Self::node_with(Parts { store: self.reopen(), networks, ..self.parts() })
+        Self::node_with(ScoringDependencies { store: self.reopen(), networks, ..self.parts() })
     }
 
     /// Another process, with nodes that check contract wallets.
     pub(crate) fn node_with_wallets(&self, wallets: Arc<dyn ContractWallets>) -> Node {
-        Self::node_with(Parts { store: self.reopen(), contract_wallets: Some(wallets), ..self.parts() })
+        Self::node_with(ScoringDependencies {
+            store: self.reopen(),
+            contract_wallets: Some(wallets),
+            ..self.parts()
+        })
     }
 
-    fn parts(&self) -> Parts {
+    fn parts(&self) -> ScoringDependencies {
         scoring_parts(&self.installation, Arc::new(NoManagers))
     }
 
-    fn node_with(parts: Parts) -> Node {
+    fn node_with(parts: ScoringDependencies) -> Node {
         let state = State::new(parts);
         Node { router: pyxis_scoring::router(state.clone()), state }
     }
@@ -215,7 +219,7 @@ impl Scene {
         until: UnixMillis,
     ) -> String {
         let nullifiers: Vec<&str> = marks.split(' ').collect();
-        self.issuer.issue(&Claim {
+        self.issuer.issue(&CredentialFields {
             address: of,
             provider,
             nullifiers: &nullifiers,
@@ -227,7 +231,7 @@ impl Scene {
     /// Adds credentials and returns each outcome as a word: a status or the code of a rejection.
     pub(crate) async fn bring(&self, to: EvmAddress, credentials: &[String]) -> Vec<String> {
         let body = format!("[{}]", credentials.join(","));
-        let answer = self.ask(Method::POST, &format!("/v2/stamps/{to}"), &self.key, body).await;
+        let answer = self.send_with_key(Method::POST, &format!("/v2/stamps/{to}"), &self.key, body).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
         let items = answer.json()["items"].as_array().unwrap().clone();
         let word = |item: &Value| {
@@ -246,9 +250,9 @@ impl Scene {
     }
 
     /// Removes a Stamp as the holder's application does.
-    pub(crate) async fn delete(&self, of: EvmAddress, provider: &str) -> Answer {
+    pub(crate) async fn delete(&self, of: EvmAddress, provider: &str) -> HttpResponse {
         let path = format!("/v2/stamps/{of}?provider={provider}");
-        self.ask(Method::DELETE, &path, &self.key, String::new()).await
+        self.send_with_key(Method::DELETE, &path, &self.key, String::new()).await
     }
 
     /// Revokes a credential as its issuer does.
@@ -263,19 +267,25 @@ impl Scene {
     }
 
     /// `GET` with the usual key.
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> HttpResponse {
         self.get_as(&self.key, path).await
     }
 
-    pub(crate) async fn get_as(&self, key: &str, path: &str) -> Answer {
-        self.ask(Method::GET, path, key, String::new()).await
+    pub(crate) async fn get_as(&self, key: &str, path: &str) -> HttpResponse {
+        self.send_with_key(Method::GET, path, key, String::new()).await
     }
 
-    pub(crate) async fn ask(&self, method: Method, path: &str, key: &str, body: String) -> Answer {
+    pub(crate) async fn send_with_key(
+        &self,
+        method: Method,
+        path: &str,
+        key: &str,
+        body: String,
+    ) -> HttpResponse {
         self.send(request(method, path, key, body)).await
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Body>) -> HttpResponse {
         send(&self.router, request).await
     }
 
@@ -292,9 +302,9 @@ impl Scene {
     }
 
     /// The records of several addresses, in one request.
-    pub(crate) async fn scores(&self, scorer: ScorerId, of: &[EvmAddress]) -> Answer {
+    pub(crate) async fn scores(&self, scorer: ScorerId, of: &[EvmAddress]) -> HttpResponse {
         let body = json!({ "addresses": of }).to_string();
-        self.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &self.key, body).await
+        self.send_with_key(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &self.key, body).await
     }
 }
 
@@ -305,7 +315,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) async fn get(&self, key: &str, path: &str) -> Answer {
+    pub(crate) async fn get(&self, key: &str, path: &str) -> HttpResponse {
         send(&self.router, request(Method::GET, path, key, String::new())).await
     }
 
@@ -316,13 +326,13 @@ impl Node {
 
 /// A response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
 }
 
-impl Answer {
+impl HttpResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {:?}", self.text))
     }
@@ -369,13 +379,13 @@ pub(crate) fn request(method: Method, path: &str, key: &str, body: String) -> Re
     Request::builder().method(method).uri(path).header("X-API-KEY", key).body(Body::from(body)).unwrap()
 }
 
-pub(crate) async fn send(router: &Router, request: Request<Body>) -> Answer {
+pub(crate) async fn send(router: &Router, request: Request<Body>) -> HttpResponse {
     let answering = router.clone().oneshot(request);
     let response =
         tokio::time::timeout(Duration::from_secs(100), answering).await.expect("an answer").unwrap();
     let (head, body) = response.into_parts();
     let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
-    Answer { status: head.status, headers: head.headers, text }
+    HttpResponse { status: head.status, headers: head.headers, text }
 }
 
 async fn add_scorer(

@@ -4,9 +4,9 @@ use pyxis_core::id::ScorerId;
 use pyxis_testkit::engines;
 use serde_json::Value;
 
-use super::scene::{Answer, Scene, score_path, wallet};
+use super::scene::{HttpResponse, Scene, score_path, wallet};
 
-async fn changes(scene: &Scene, key: &str, scorer: ScorerId, query: &str) -> Answer {
+async fn changes(scene: &Scene, key: &str, scorer: ScorerId, query: &str) -> HttpResponse {
     scene.get_as(key, &format!("{}/changes{query}", score_path(scorer, wallet(1)))).await
 }
 

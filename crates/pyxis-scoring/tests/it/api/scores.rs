@@ -5,7 +5,7 @@ use pyxis_core::clock::Clock;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, day, score_path, shown, wallet};
+use super::scene::{Scene, day, score_path, timestamp, wallet};
 
 const WEIGHTS: &[(&str, &str)] = &[("A", "1.5"), ("B", "2"), ("C", "19.9"), ("D", "0.1"), ("Zero", "0")];
 
@@ -73,11 +73,11 @@ engines! {
         assert_eq!(record["expiration_timestamp"], Value::Null);
         assert_eq!(
             record["stamps"]["Unheard#of"],
-            json!({"score": "0.00000", "dedup": false, "expiration_date": shown(day(5))})
+            json!({"score": "0.00000", "dedup": false, "expiration_date": timestamp(day(5))})
         );
         assert_eq!(record["stamps"]["Zero"]["score"], "0.00000");
         scene.verify(wallet(1), "A", "a:1", 9).await;
-        assert_eq!(scene.score(scorer, wallet(1)).await["expiration_timestamp"], shown(day(9)));
+        assert_eq!(scene.score(scorer, wallet(1)).await["expiration_timestamp"], timestamp(day(9)));
     }
 
     async fn a_score_expires_with_the_first_stamp_that_contributes(scene: &Scene) {
@@ -87,18 +87,18 @@ engines! {
         scene.verify(wallet(1), "A", "a:1", 20).await;
         scene.verify(wallet(1), "B", "b:1", 4).await; // deduplicated until day 3
         scene.verify(wallet(1), "C", "c:1", 10).await;
-        assert_eq!(scene.score(scorer, wallet(1)).await["expiration_timestamp"], shown(day(10)));
+        assert_eq!(scene.score(scorer, wallet(1)).await["expiration_timestamp"], timestamp(day(10)));
         scene.on_day(3);
         let taken = scene.score(scorer, wallet(1)).await;
         assert_eq!(
             (&taken["expiration_timestamp"], &taken["score"]),
-            (&json!(shown(day(4))), &json!("23.40000"))
+            (&json!(timestamp(day(4))), &json!("23.40000"))
         );
         scene.on_day(10);
         let later = scene.score(scorer, wallet(1)).await;
         assert_eq!(
             (&later["expiration_timestamp"], &later["passing_score"]),
-            (&json!(shown(day(20))), &json!(false))
+            (&json!(timestamp(day(20))), &json!(false))
         );
         scene.on_day(20);
         let end = scene.score(scorer, wallet(1)).await;
@@ -115,17 +115,17 @@ engines! {
         let second = scene.score(scorer, wallet(1)).await;
         assert_eq!(
             (&second["score"], &second["last_score_timestamp"]),
-            (&json!("7.00000"), &json!(shown(day(7))))
+            (&json!("7.00000"), &json!(timestamp(day(7))))
         );
         scene.on_day(8);
         scene.verify(wallet(1), "B", "b:1", 20).await;
-        assert_eq!(scene.score(scorer, wallet(1)).await["last_score_timestamp"], shown(day(8)));
+        assert_eq!(scene.score(scorer, wallet(1)).await["last_score_timestamp"], timestamp(day(8)));
         scene.on_day(9);
         scene.delete(wallet(1), "B").await;
         let record = scene.score(scorer, wallet(1)).await;
         assert_eq!(
             (&record["last_score_timestamp"], &record["stamps"]["B"]),
-            (&json!(shown(day(9))), &Value::Null)
+            (&json!(timestamp(day(9))), &Value::Null)
         );
         scene.clock.set(pyxis_core::clock::UnixMillis(day(20).0 - 1));
         assert_eq!(scene.score(scorer, wallet(1)).await["score"], "7.00000");
@@ -190,7 +190,7 @@ engines! {
         let summed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed";
         let body = json!({"addresses": ["vitalik.eth", good, 7, good, long, summed, null]}).to_string();
         let path = format!("/v2/stamps/{scorer}/scores");
-        let answer = scene.ask(Method::POST, &path, &scene.key, body).await;
+        let answer = scene.send_with_key(Method::POST, &path, &scene.key, body).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
         let score = scene.score(scorer, wallet(1)).await;
         assert_eq!(score["passing_score"], true);
@@ -206,10 +206,10 @@ engines! {
         assert_eq!(answer.json(), wanted);
         // All of them may be wrong, and nothing is stored for any.
         let body = json!({"addresses": vec!["x"; 1000]}).to_string();
-        let items = scene.ask(Method::POST, &path, &scene.key, body).await.json()["items"].clone();
+        let items = scene.send_with_key(Method::POST, &path, &scene.key, body).await.json()["items"].clone();
         assert_eq!((items.as_array().unwrap().len(), &items[999]), (1000, &failed(999, "x", form)));
         assert_eq!(scene.count("holders").await, 1);
-        let answer = scene.ask(Method::POST, &format!("{path}?strict=maybe"), &scene.key, "{}".to_owned()).await;
+        let answer = scene.send_with_key(Method::POST, &format!("{path}?strict=maybe"), &scene.key, "{}".to_owned()).await;
         answer.complains_about("query", "strict");
     }
 
@@ -217,7 +217,7 @@ engines! {
         let scorer = scene.scorer("2", WEIGHTS).await;
         let post = async |body: String| {
             let path = format!("/v2/stamps/{scorer}/scores?strict=true");
-            scene.ask(Method::POST, &path, &scene.key, body).await
+            scene.send_with_key(Method::POST, &path, &scene.key, body).await
         };
         let many: Vec<_> = (0..1001).map(wallet).collect();
         for (body, status) in [

@@ -19,7 +19,7 @@ use pyxis_testkit::engines;
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use serde_json::{Value, json};
 
-use super::scene::{Answer, Scene, day, request, score_path, wallet};
+use super::scene::{HttpResponse, Scene, day, request, score_path, wallet};
 
 const HOUR: i64 = 3_600_000;
 const WEIGHTS: &[(&str, &str)] = &[("A", "12.5"), ("B", "10")];
@@ -38,9 +38,9 @@ async fn signed(scene: &Scene, scorer: ScorerId, query: &str) -> Value {
     answer.json()
 }
 
-async fn challenged(scene: &Scene, scorer: ScorerId, query: &str, body: Value) -> Answer {
+async fn challenged(scene: &Scene, scorer: ScorerId, query: &str, body: Value) -> HttpResponse {
     let path = format!("{}?{query}", score_path(scorer, wallet(1)));
-    scene.ask(Method::POST, &path, &scene.key, body.to_string()).await
+    scene.send_with_key(Method::POST, &path, &scene.key, body.to_string()).await
 }
 
 async fn jwks(scene: &Scene) -> Vec<Value> {
@@ -308,7 +308,7 @@ engines! {
         }
         for body in ["", "{", "[\"1\"]", "null"] {
             let answer =
-                scene.ask(Method::POST, &format!("{path}?signed=jwt"), &scene.key, body.to_owned()).await;
+                scene.send_with_key(Method::POST, &format!("{path}?signed=jwt"), &scene.key, body.to_owned()).await;
             assert!([400, 422].contains(&answer.status.as_u16()), "{body}: {}", answer.text);
         }
         let missing = challenged(scene, scorer, "signed=jwt", json!({ "audience": "me" })).await;
@@ -332,7 +332,7 @@ engines! {
         scene.get(&path("abc", &holder)).await.complains_about("path", "scorer_id");
         scene.get(&format!("/v2/stamps/{known}/score/0x1?signed=no")).await.complains_about("query", "signed");
         let posted = async |key: &str, path: &str| {
-            scene.ask(Method::POST, path, key, json!({ "challenge": "1" }).to_string()).await
+            scene.send_with_key(Method::POST, path, key, json!({ "challenge": "1" }).to_string()).await
         };
         posted("wrong", &path(&known, &holder)).await.refuses(401, "Invalid API Key.");
         posted(&blind, &path(&known, &holder)).await.refuses(403, "Invalid permissions for action.");
@@ -346,7 +346,7 @@ engines! {
         let path = format!("{}?signed=jwt", score_path(scorer, wallet(1)));
         assert_eq!(scene.get_as(&key, &path).await.header("ratelimit-remaining"), "1");
         let body = json!({ "challenge": "1" }).to_string();
-        let answer = scene.ask(Method::POST, &path, &key, body).await;
+        let answer = scene.send_with_key(Method::POST, &path, &key, body).await;
         assert_eq!((answer.status, answer.header("ratelimit-remaining")), (StatusCode::OK, "0"));
         scene.get_as(&key, &path).await.refuses(429, "You have been rate limited!");
         let later = format!("/v2/stamps/{scorer}/score/{}/history?created_at=2026-02-01", wallet(1));

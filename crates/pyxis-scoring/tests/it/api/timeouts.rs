@@ -10,7 +10,7 @@ use pyxis_scoring::{Config, FastPathScore, State};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use serde_json::json;
 
-use super::scene::{Answer, Scene, request, score_path, send, wallet};
+use super::scene::{HttpResponse, Scene, request, score_path, send, wallet};
 
 const TIMED_OUT: &str = "Request timed out.";
 
@@ -24,10 +24,10 @@ fn a_request_may_take_a_minute() {
 }
 
 /// A request, and a table that its response depends on.
-type Asked = (&'static str, Method, String, String);
+type TableRequest = (&'static str, Method, String, String);
 
 /// Retries until the response arrives in time: a slow machine may need longer even without a lock.
-async fn in_time(ask: impl AsyncFn() -> Answer) -> Answer {
+async fn in_time(ask: impl AsyncFn() -> HttpResponse) -> HttpResponse {
     let asking = async {
         loop {
             let answer = ask().await;
@@ -40,7 +40,7 @@ async fn in_time(ask: impl AsyncFn() -> Answer) -> Answer {
 }
 
 /// Plain score requests, which a server answers before its router.
-fn plain(scorer: ScorerId) -> Vec<Asked> {
+fn plain(scorer: ScorerId) -> Vec<TableRequest> {
     ["stamps", "scores", "claims"]
         .map(|table| (table, Method::GET, score_path(scorer, wallet(1)), String::new()))
         .to_vec()
@@ -54,7 +54,7 @@ fn past_the_router(state: State) -> Router {
     })
 }
 
-fn reads(scorer: ScorerId) -> Vec<Asked> {
+fn reads(scorer: ScorerId) -> Vec<TableRequest> {
     let (score, history) = (score_path(scorer, wallet(1)), "history?created_at=2027-01-01");
     let others = [
         ("stamps", format!("/v2/stamps/{}", wallet(1))),
@@ -68,7 +68,7 @@ fn reads(scorer: ScorerId) -> Vec<Asked> {
     plain(scorer).into_iter().chain(others).collect()
 }
 
-fn writes_and_earlier_paths(scene: &Scene, scorer: ScorerId) -> Vec<Asked> {
+fn writes_and_earlier_paths(scene: &Scene, scorer: ScorerId) -> Vec<TableRequest> {
     let stamps = format!("/v2/stamps/{}", wallet(1));
     let brought = format!("[{}]", scene.credential(wallet(1), "B", "n:2", 9));
     let submitted = json!({"address": wallet(1), "scorer_id": scorer}).to_string();
@@ -112,7 +112,7 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
 }
 
 /// Sends each request while its table is locked.
-async fn are_canceled(scene: &Scene, router: Router, all: Vec<Asked>) {
+async fn are_canceled(scene: &Scene, router: Router, all: Vec<TableRequest>) {
     let database = scene.database.as_postgres().unwrap();
     for (table, method, path, body) in all {
         let ask = || send(&router, request(method.clone(), &path, &scene.key, body.clone()));

@@ -3,7 +3,7 @@
 
 use pyxis_testkit::engines;
 
-use super::scene::{Scene, day, shown, wallet};
+use super::scene::{Scene, day, timestamp, wallet};
 
 const WEIGHTS: &[(&str, &str)] = &[("A", "1"), ("B", "2")];
 
@@ -41,7 +41,7 @@ engines! {
         }
         for number in 1..=8 {
             let computed = scene.score(scorer, wallet(number)).await["last_score_timestamp"].clone();
-            assert_eq!(computed, shown(day(i64::from(number > 1))), "{number}");
+            assert_eq!(computed, timestamp(day(i64::from(number > 1))), "{number}");
         }
         assert_eq!(scene.count("score_history").await, 8 + 7);
     }
@@ -60,7 +60,7 @@ engines! {
         assert_eq!(scene.record(scorer, wallet(2)).await, record);
         scene.on_day(2);
         scene.verify(wallet(1), "A", "n:1", 30).await;
-        assert_eq!(scene.score(scorer, wallet(2)).await["stamps"]["A"]["expiration_date"], shown(day(30)));
+        assert_eq!(scene.score(scorer, wallet(2)).await["stamps"]["A"]["expiration_date"], timestamp(day(30)));
     }
 
     async fn a_renewal_is_news_only_in_the_scorers_where_it_holds(scene: &Scene) {
@@ -72,7 +72,7 @@ engines! {
         assert_eq!(waits["stamps"]["A"]["dedup"], true);
         scene.on_day(1);
         let renewal = scene.verify(wallet(1), "A", "n:1", 30).await;
-        assert_eq!(scene.score(one, wallet(2)).await["stamps"]["A"]["expiration_date"], shown(day(30)));
+        assert_eq!(scene.score(one, wallet(2)).await["stamps"]["A"]["expiration_date"], timestamp(day(30)));
         assert_eq!(scene.record(two, wallet(2)).await, holds);
         scene.revoke(wallet(1), &renewal).await;
         assert_eq!(scene.score(one, wallet(2)).await["stamps"]["A"]["dedup"], false);

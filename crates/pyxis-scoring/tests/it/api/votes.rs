@@ -13,7 +13,7 @@ use super::scene::{START, Scene, day, wallet};
 const WEIGHTS: &[(&str, &str)] = &[("A", "1.5"), ("B", "2")];
 const NOTHING: VoteScore = VoteScore { score: Decimal::ZERO, passes: false, has_stamps: false };
 
-fn of(score: &str, passes: bool) -> VoteScore {
+fn vote_score(score: &str, passes: bool) -> VoteScore {
     VoteScore { score: score.parse().unwrap(), passes, has_stamps: true }
 }
 
@@ -33,20 +33,20 @@ engines! {
         assert_eq!(at(UnixMillis(START.0 - 1)).await.known[&wallet(1)], NOTHING, "it had no Stamp yet");
         // Computing all scores puts them on record from then on.
         let done = engine::rescore(&open.db, scene.workspace, scorer, &*open.clock, |_| ()).await.unwrap();
-        assert_eq!((done, at(day(1)).await.known[&wallet(1)]), (1, of("1.5", false)));
+        assert_eq!((done, at(day(1)).await.known[&wallet(1)]), (1, vote_score("1.5", false)));
         assert_eq!(at(day(0)).await.unknown.len(), 1);
         scene.on_day(2);
         scene.verify(wallet(1), "B", "b:1", 9).await;
-        assert_eq!(at(day(2)).await.known[&wallet(1)], of("3.5", true));
+        assert_eq!(at(day(2)).await.known[&wallet(1)], vote_score("3.5", true));
         scene.on_day(3);
         scene.delete(wallet(1), "A").await;
-        assert_eq!(at(day(3)).await.known[&wallet(1)], of("2", true));
-        for (number, wanted) in [(1, of("1.5", false)), (2, of("3.5", true))] {
+        assert_eq!(at(day(3)).await.known[&wallet(1)], vote_score("2", true));
+        for (number, wanted) in [(1, vote_score("1.5", false)), (2, vote_score("3.5", true))] {
             assert_eq!(at(day(number)).await.known[&wallet(1)], wanted, "{number}");
         }
         // Stamps that had expired by the moment are taken off.
         scene.on_day(10);
-        assert_eq!(at(day(8)).await.known[&wallet(1)], of("2", true));
+        assert_eq!(at(day(8)).await.known[&wallet(1)], vote_score("2", true));
         assert_eq!(at(day(9)).await.known[&wallet(1)], NOTHING);
         let now = votes::scores(&open, scorer, &[wallet(1), wallet(1)], None).await.unwrap().unwrap();
         assert_eq!((now.known.len(), now.known[&wallet(1)]), (1, NOTHING));
@@ -73,7 +73,7 @@ engines! {
         scene.on_day(1);
         let voters = [wallet(3), wallet(1), wallet(2)];
         let found = votes::scores(&open, scorer, &voters, Some(START)).await.unwrap().unwrap();
-        assert!(found.unknown.is_empty() && voters.iter().all(|voter| found.known[voter] == of("2", true)));
+        assert!(found.unknown.is_empty() && voters.iter().all(|voter| found.known[voter] == vote_score("2", true)));
         // Nothing is left to compute.
         let done = engine::rescore(&open.db, scene.workspace, scorer, &*open.clock, |_| ()).await.unwrap();
         assert_eq!(done, 0);

@@ -17,7 +17,7 @@ use pyxis_store::widget_sessions;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::scene::{Answer, Node, Scene, send};
+use super::scene::{HttpResponse, Node, Scene, send};
 use super::signed::verified;
 
 pub(super) const PAGE: &str = "https://app.example.org";
@@ -53,10 +53,10 @@ pub(super) struct TestPage<'s> {
 impl<'s> TestPage<'s> {
     async fn open(scene: &'s Scene) -> Self {
         let scorer = scene.scorer("20", &[("A", "12.5"), ("B", "10"), ("C", "0"), ("Discord", "1")]).await;
-        Self::of(scene, scorer, &[PAGE, "http://localhost:*"]).await
+        Self::for_origins(scene, scorer, &[PAGE, "http://localhost:*"]).await
     }
 
-    pub(super) async fn of(scene: &'s Scene, scorer: ScorerId, origins: &[&str]) -> Self {
+    pub(super) async fn for_origins(scene: &'s Scene, scorer: ScorerId, origins: &[&str]) -> Self {
         let origins = origins.iter().map(|&origin| origin.to_owned()).collect();
         let input = ApiKeyInput::publishable("page", scorer, origins);
         let (row, key) = api_keys::create(&scene.state, &actor(scene), input).await.unwrap();
@@ -75,7 +75,13 @@ impl<'s> TestPage<'s> {
         request.body(Body::from(body)).unwrap()
     }
 
-    pub(super) async fn send(&self, method: Method, path: &str, token: Option<&str>, body: Value) -> Answer {
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        token: Option<&str>,
+        body: Value,
+    ) -> HttpResponse {
         let request = self.request(method, path, token, &body);
         match self.node {
             Some(node) => send(&node.router(), request).await,
@@ -90,7 +96,7 @@ impl<'s> TestPage<'s> {
         answer.json()["message"].as_str().unwrap().to_owned()
     }
 
-    async fn present(&self, message: &str, signature: &str) -> Answer {
+    async fn present(&self, message: &str, signature: &str) -> HttpResponse {
         self.send(Method::POST, "/session", None, json!({ "message": message, "signature": signature })).await
     }
 
@@ -101,13 +107,13 @@ impl<'s> TestPage<'s> {
         answer.json()["token"].as_str().unwrap().to_owned()
     }
 
-    pub(super) async fn score(&self, token: &str) -> Answer {
+    pub(super) async fn score(&self, token: &str) -> HttpResponse {
         self.send(Method::GET, "/score", Some(token), Value::Null).await
     }
 }
 
 /// Claims of a signed score, verified with the published key.
-async fn claims(scene: &Scene, answer: &Answer) -> Value {
+async fn claims(scene: &Scene, answer: &HttpResponse) -> Value {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
     verified(scene, answer.json()["jwt"].as_str().unwrap()).await.1
 }
@@ -116,7 +122,7 @@ fn actor(scene: &Scene) -> Actor {
     Actor::cli(scene.workspace)
 }
 
-impl Answer {
+impl HttpResponse {
     fn is_refused(&self, status: u16, code: &str) {
         assert_eq!(
             (self.status.as_u16(), self.json()["code"].as_str()),
@@ -223,7 +229,7 @@ engines! {
         let wallet = Wallet::number(1);
         let token = page.sign_in(&wallet).await;
         assert_eq!(page.score(&token).await.status, StatusCode::OK);
-        let twin = TestPage::of(scene, page.scorer, &[PAGE]).await;
+        let twin = TestPage::for_origins(scene, page.scorer, &[PAGE]).await;
         twin.score(&token).await.is_refused(401, "session_needed");
         let local = TestPage { origin: "http://localhost:3000", key: page.key.clone(), row: page.row.clone(), ..twin };
         local.score(&token).await.is_refused(401, "session_needed");

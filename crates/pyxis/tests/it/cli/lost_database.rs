@@ -21,7 +21,7 @@ async fn stopped(setup: Setup) -> App {
 }
 
 /// Moves the installation to an empty database; its files remain.
-async fn lose(app: &mut App) {
+async fn move_to_empty_database(app: &mut App) {
     if app.is_postgres() {
         let empty = Database::create("after the loss").await;
         app.change(|_| Setup::on(empty));
@@ -33,7 +33,7 @@ async fn lose(app: &mut App) {
 engines! {
     async fn a_start_without_the_database_that_the_signed_head_names_refuses_until_a_person_accepts(setup: Setup) {
         let mut app = stopped(setup).await;
-        lose(&mut app).await;
+        move_to_empty_database(&mut app).await;
         for command in [&SERVE[..], &["bootstrap"], &["agent", "list"], &["doctor"]] {
             let ran = app.cli(command).await.expect(1);
             let told = format!("{}{}", ran.stdout, ran.stderr);

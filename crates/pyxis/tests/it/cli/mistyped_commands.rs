@@ -7,13 +7,13 @@ use crate::support::app::run;
 use crate::support::{App, Setup, Site};
 
 /// A setup without a server, so that nothing is there yet.
-fn nothing() -> App {
+fn without_server() -> App {
     App::empty(Setup::new())
 }
 
 #[tokio::test]
 async fn a_command_in_the_wrong_directory_makes_no_installation_there() {
-    let app = nothing();
+    let app = without_server();
     for arguments in [
         &["agent", "add", "bot"][..],
         &["credential", "list"],
@@ -33,7 +33,7 @@ async fn a_command_in_the_wrong_directory_makes_no_installation_there() {
 
 #[tokio::test]
 async fn a_misspelt_variable_and_a_key_that_everyone_can_read_are_named_by_doctor_and_by_the_server() {
-    let app = nothing();
+    let app = without_server();
     let key = app.directory().join("master.txt");
     fs::write(&key, "ab".repeat(32)).unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
@@ -60,7 +60,7 @@ async fn a_misspelt_variable_and_a_key_that_everyone_can_read_are_named_by_docto
 
 #[tokio::test]
 async fn a_misspelt_variable_is_named_by_every_command_for_people_and_by_none_for_programs() {
-    let app = nothing();
+    let app = without_server();
     let with = |variable: &str, arguments: &[&str]| {
         let mut command = app.command(arguments);
         command.env(variable, "canary");
@@ -97,7 +97,7 @@ async fn a_misspelt_variable_is_named_by_every_command_for_people_and_by_none_fo
 
 #[tokio::test]
 async fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
-    let app = nothing();
+    let app = without_server();
     let ran = app.cli(&["connect", "claude"]).await.expect(1);
     assert!(ran.stderr.contains("unknown program: claude (did you mean claude-code?); known: "), "{ran:?}");
     let ran = app.cli(&["login", "--url", "http://127.0.0.1:1"]).await.expect(1);

@@ -39,7 +39,7 @@ fn attribute(span: &Span, key: &str) -> Option<String> {
 }
 
 #[track_caller]
-fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
+fn find_span<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     let all: Vec<_> = spans.iter().map(|span| &span.name).collect();
     spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("no span {name} among {all:?}"))
 }
@@ -59,7 +59,7 @@ async fn a_forwarded_request_is_one_trace_below_the_callers_without_anything_sec
     let mine: Vec<Span> =
         spans.into_iter().filter(|span| pyxis_core::hex::encode(&span.trace_id) == caller).collect();
     let (request, judge, upstream) =
-        (named(&mine, "POST /forward"), named(&mine, "judge"), named(&mine, "upstream"));
+        (find_span(&mine, "POST /forward"), find_span(&mine, "judge"), find_span(&mine, "upstream"));
     assert_eq!(pyxis_core::hex::encode(&request.parent_span_id), "00f067aa0ba902b7");
     assert_eq!((&judge.parent_span_id, &upstream.parent_span_id), (&request.span_id, &request.span_id));
     assert_eq!(attribute(request, "http.response.status_code").as_deref(), Some("200"));
@@ -87,7 +87,7 @@ async fn an_approved_request_is_traced_from_its_execution() {
         .iter()
         .find(|span| span.name == "execute" && attribute(span, "pyxis.txn").as_ref() == Some(&txn))
         .expect("the execution");
-    assert_eq!(named(&spans, "upstream").parent_span_id, execute.span_id);
+    assert_eq!(find_span(&spans, "upstream").parent_span_id, execute.span_id);
     let paused =
         spans.iter().find(|span| attribute(span, "http.response.status_code").as_deref() == Some("202"));
     assert_eq!(attribute(paused.expect("the pause"), "pyxis.txn"), Some(txn));

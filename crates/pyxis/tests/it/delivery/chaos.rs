@@ -35,12 +35,12 @@ use tokio::sync::{Semaphore, watch};
 
 use self::lives::Lives;
 use self::logs::Logs;
-use self::peers::{Asked, Click, Peer, Shown, policy};
+use self::peers::{Announcement, Click, Peer, PlannedRequest, policy};
 use self::receivers::Receivers;
 use crate::races::proxy::Proxy;
 
 /// The message about a request.
-async fn row(proxy: &Proxy, asked: Asked) -> ChatMessageRow {
+async fn row(proxy: &Proxy, asked: PlannedRequest) -> ChatMessageRow {
     chat_messages::list(&proxy.state.store, proxy.workspace, asked.txn).await.unwrap().remove(0)
 }
 
@@ -159,7 +159,7 @@ impl ChaosTest {
     }
 
     /// One request from its announcement to its decision.
-    async fn request(&self, round: usize) -> Asked {
+    async fn request(&self, round: usize) -> PlannedRequest {
         let _slot = self.slots.acquire().await.unwrap();
         if self.throw(10) == 0 {
             self.lives.next(&self.proxy, self.throw(3) > 0).await;
@@ -171,7 +171,7 @@ impl ChaosTest {
             self.proxy.pause(round).await
         };
         self.progress.send_modify(|progress| progress.begun += 1);
-        let asked = Asked { round, txn, approve: self.throw(2) == 0 };
+        let asked = PlannedRequest { round, txn, approve: self.throw(2) == 0 };
         let decides = peer.platform().spec().decides;
         match self.throw(4) {
             0 => assert_eq!(self.decide_on_page(asked).await, 1),
@@ -197,20 +197,21 @@ impl ChaosTest {
     }
 
     /// Waits until people see a request on its platform, alone or with others.
-    async fn see(&self, peer: &dyn Peer, asked: Asked) {
+    async fn see(&self, peer: &dyn Peer, asked: PlannedRequest) {
         let seen = self.within(PATIENCE, async || {
-            peer.shown().iter().any(|shown| asked.is_in(&shown.text)) || self.is_in_digest(asked).await
+            peer.announcements().iter().any(|shown| asked.is_in(&shown.text))
+                || self.is_in_digest(asked).await
         });
         assert!(seen.await, "never announced on {:?}: {:?}", peer.platform(), self.message(asked.txn).await);
     }
 
     /// True if it was announced together with others, in a message without buttons.
-    async fn is_in_digest(&self, asked: Asked) -> bool {
+    async fn is_in_digest(&self, asked: PlannedRequest) -> bool {
         self.message(asked.txn).await.message_ref.is_some_and(|id| id.starts_with("digest:"))
     }
 
     /// Two people decide the same on the page at once. Returns how many of them did.
-    async fn decide_on_page(&self, asked: Asked) -> usize {
+    async fn decide_on_page(&self, asked: PlannedRequest) -> usize {
         let proxy = &self.proxy;
         let verdict = || if asked.approve { Decision::Approve(None) } else { Decision::Deny(None) };
         let (one, two) =
@@ -227,7 +228,7 @@ impl ChaosTest {
     }
 
     /// Clicks until a click is acknowledged or the request is decided.
-    async fn decide_by_click(&self, peer: &dyn Peer, asked: Asked) {
+    async fn decide_by_click(&self, peer: &dyn Peer, asked: PlannedRequest) {
         let decided = async || self.state(asked.txn).await != ApprovalState::Pending;
         for _ in 0..PATIENCE / CLICK_AGAIN {
             let click = peer.click(&self.lives, asked).await;
@@ -274,7 +275,7 @@ impl ChaosTest {
     }
 
     /// Every request ended as people wanted, was sent at most once and only if it was approved, and its message says so.
-    async fn check_requests(&self, all: &[Asked]) {
+    async fn check_requests(&self, all: &[PlannedRequest]) {
         let sent = self.proxy.upstream.requests();
         for asked in all {
             let end = if asked.approve { ApprovalState::Approved } else { ApprovalState::Denied };
@@ -284,18 +285,18 @@ impl ChaosTest {
             assert!(times <= usize::from(asked.approve), "{asked:?} was sent {times} times");
             let peer = &*self.peers[asked.round % self.peers.len()];
             let row = self.message(asked.txn).await;
-            check_message(&row, end, &peer.shown(), *asked, peer.posts_once());
+            check_message(&row, end, &peer.announcements(), *asked, peer.posts_once());
             let told = self.proxy.poll(asked.txn).await.body().to_string();
             check_no_secret(&told);
         }
         let approved = all.iter().filter(|asked| asked.approve).count();
-        assert!(sent.len() + self.lives.kills() * AT_ONCE >= approved, "what was approved is sent");
+        assert!(sent.len() + self.lives.kill_count() * AT_ONCE >= approved, "what was approved is sent");
     }
 
     /// Nothing that people, operators or receivers read has a secret.
     async fn check_secrets(&self, logs: &Logs) {
         check_no_secret(&logs.text());
-        for shown in self.peers.iter().flat_map(|peer| peer.shown()) {
+        for shown in self.peers.iter().flat_map(|peer| peer.announcements()) {
             check_no_secret(&shown.text);
         }
         let (store, filter) = (&self.proxy.state.store, DeliveryFilter::default());
@@ -320,7 +321,13 @@ async fn link(proxy: &Proxy, peer: &dyn Peer) {
     chat_identities::link(&proxy.state.store, &row).await.unwrap();
 }
 
-fn check_message(row: &ChatMessageRow, end: ApprovalState, shown: &[Shown], asked: Asked, posts_once: bool) {
+fn check_message(
+    row: &ChatMessageRow,
+    end: ApprovalState,
+    shown: &[Announcement],
+    asked: PlannedRequest,
+    posts_once: bool,
+) {
     assert_eq!((row.wanted, row.next_at), (end.into(), None), "nothing is left: {row:?}");
     let about = shown.iter().filter(|one| asked.is_in(&one.text)).count();
     assert!(about <= 1 || !posts_once, "posted {about} times: {row:?}");

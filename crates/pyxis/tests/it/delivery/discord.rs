@@ -19,7 +19,7 @@ use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::{approvals, grants, votes};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::discord::{
-    APPLICATION, BOT_TOKEN, CHANNEL, ChatMessage, Discord, ShownResponse, public_key, signature,
+    APPLICATION, BOT_TOKEN, CHANNEL, Discord, DiscordMessage, ShownResponse, public_key, signature,
 };
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
@@ -93,26 +93,29 @@ impl Scene {
     }
 
     /// Response to an interaction, as a person sees it.
-    async fn shown(&self, interaction: &Value) -> ShownResponse {
+    async fn interaction_response(&self, interaction: &Value) -> ShownResponse {
         let (status, response) = self.deliver_signed(&interaction.to_string(), 0).await;
         assert_eq!(status, StatusCode::OK, "{response}");
         self.discord.show(interaction, &response)
     }
 
     /// The answer to a press of a button.
-    async fn press(&self, message: &ChatMessage, label: &str, person: &str) -> String {
-        self.shown(&self.discord.press(message, label, person)).await.text().to_owned()
+    async fn press(&self, message: &DiscordMessage, label: &str, person: &str) -> String {
+        self.interaction_response(&self.discord.press(message, label, person)).await.text().to_owned()
     }
 
     /// The answer to a press of a button with any id.
-    async fn press_with(&self, message: &ChatMessage, id: &str, person: &str) -> String {
-        self.shown(&self.discord.press_with(message, id, person)).await.text().to_owned()
+    async fn press_with(&self, message: &DiscordMessage, id: &str, person: &str) -> String {
+        self.interaction_response(&self.discord.press_with(message, id, person)).await.text().to_owned()
     }
 
     /// The answer to a denial with this reason.
-    async fn deny(&self, message: &ChatMessage, person: &str, reason: &str) -> String {
-        let shown = self.shown(&self.discord.press(message, "Deny", person)).await;
-        self.shown(&self.discord.submit(shown.window(), person, reason)).await.text().to_owned()
+    async fn deny(&self, message: &DiscordMessage, person: &str, reason: &str) -> String {
+        let shown = self.interaction_response(&self.discord.press(message, "Deny", person)).await;
+        self.interaction_response(&self.discord.submit(shown.window(), person, reason))
+            .await
+            .text()
+            .to_owned()
     }
 
     /// A link code of a person.
@@ -124,7 +127,7 @@ impl Scene {
 
     /// The answer to the command `/link`.
     async fn send_code(&self, account: &str, code: &str) -> String {
-        self.shown(&self.discord.link(account, code)).await.text().to_owned()
+        self.interaction_response(&self.discord.link(account, code)).await.text().to_owned()
     }
 
     /// Links an account to the first owner.
@@ -136,20 +139,20 @@ impl Scene {
     }
 
     /// A request, and the message that asks about it.
-    async fn asked(&self, round: usize) -> (TxnId, ChatMessage) {
+    async fn announce(&self, round: usize) -> (TxnId, DiscordMessage) {
         let txn = self.proxy.pause(round).await;
         (txn, self.posted(&format!("│ round {round}")).await)
     }
 
     /// Waits until a message with this text was posted.
-    async fn posted(&self, text: &str) -> ChatMessage {
+    async fn posted(&self, text: &str) -> DiscordMessage {
         let posted =
             |discord: &Discord| discord.messages().into_iter().find(|found| found.text.contains(text));
         self.discord.until(posted).await
     }
 
     /// The message once it has been edited to contain this text.
-    async fn edited(&self, message: &ChatMessage, text: &str) -> ChatMessage {
+    async fn edited(&self, message: &DiscordMessage, text: &str) -> DiscordMessage {
         let now = |discord: &Discord| {
             let mut all = discord.messages().into_iter();
             all.find(|found| found.id == message.id && found.text.contains(text))
@@ -168,7 +171,7 @@ impl Scene {
 }
 
 /// Nonce of a message.
-fn nonce(message: &ChatMessage) -> String {
+fn nonce(message: &DiscordMessage) -> String {
     let id = message.button("Deny")["custom_id"].as_str().unwrap();
     id.trim_start_matches("deny:").to_owned()
 }
@@ -176,7 +179,7 @@ fn nonce(message: &ChatMessage) -> String {
 engines! {
     async fn a_linked_person_approves_by_button_and_the_message_says_who(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert_eq!(message.channel, CHANNEL);
         for part in ["Approval needed", "default-agent wants to use api", "POST http://127.0.0.1", "/act", "│ round 1", "Secured by Pyxis"] {
             assert!(message.text.contains(part), "{part}: {}", message.text);
@@ -197,17 +200,17 @@ engines! {
 
     async fn a_denial_asks_for_a_reason_that_the_agent_and_the_message_get(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
-        let shown = scene.shown(&scene.discord.press(&message, "Deny", ADA)).await;
+        let (txn, message) = scene.announce(1).await;
+        let shown = scene.interaction_response(&scene.discord.press(&message, "Deny", ADA)).await;
         assert_eq!(shown.window()["title"], "Deny request");
         assert_eq!(scene.state(txn).await, ApprovalState::Pending, "nothing is decided before the window is sent off");
         let submitted = scene.discord.submit(shown.window(), ADA, "not *now* & never");
-        assert_eq!(scene.shown(&submitted).await.text(), "Denied. Nothing was sent.");
+        assert_eq!(scene.interaction_response(&submitted).await.text(), "Denied. Nothing was sent.");
         let done = scene.edited(&message, "Denied by a@example.com").await;
         assert!(done.text.contains("Reason: “not *now* & never”") && done.buttons.is_empty(), "{}", done.text);
         assert_eq!(scene.state(txn).await, ApprovalState::Denied);
         assert_eq!(scene.proxy.poll(txn).await.body()["reason"], "not *now* & never");
-        let (txn, message) = scene.asked(2).await;
+        let (txn, message) = scene.announce(2).await;
         assert_eq!(scene.deny(&message, ADA, "").await, "Denied. Nothing was sent.");
         assert!(!scene.edited(&message, "Denied by a@example.com").await.text.contains("Reason"));
         assert_eq!(scene.state(txn).await, ApprovalState::Denied);
@@ -215,21 +218,21 @@ engines! {
 
     async fn a_window_that_is_sent_off_too_late_or_says_too_much_changes_nothing(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let said = scene.deny(&message, ADA, &"é".repeat(1500)).await;
         assert_eq!(said, "Not possible: must have at most 2000 bytes.");
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
-        let shown = scene.shown(&scene.discord.press(&message, "Deny", ADA)).await;
+        let shown = scene.interaction_response(&scene.discord.press(&message, "Deny", ADA)).await;
         let owner = scene.proxy.approver(1, DecisionSurface::Dashboard);
         decide(&scene.proxy.state, &owner, txn, Decision::Approve(None)).await.unwrap();
         let submitted = scene.discord.submit(shown.window(), ADA, "no");
-        assert_eq!(scene.shown(&submitted).await.text(), "Too late: the request is already approved.");
+        assert_eq!(scene.interaction_response(&submitted).await.text(), "Too late: the request is already approved.");
         assert_eq!(scene.state(txn).await, ApprovalState::Approved);
     }
 
     async fn an_approval_for_half_an_hour_opens_a_grant(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (_, message) = scene.asked(1).await;
+        let (_, message) = scene.announce(1).await;
         let said = scene.press(&message, "Approve for 30 min", ADA).await;
         assert_eq!(said, "Approved. Matching requests are allowed for 30 minutes.");
         let page = pyxis_store::Page::first(10);
@@ -240,22 +243,22 @@ engines! {
     }
 
     async fn a_decision_anywhere_and_every_other_end_is_shown_in_the_message(scene: &mut Scene) {
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         decide(&scene.proxy.state, &owner, txn, Decision::Deny(Some("not now".to_owned()))).await.unwrap();
         let done = scene.edited(&message, "Denied by a@example.com").await;
         assert!(done.text.contains("“not now”") && done.buttons.is_empty(), "{done:?}");
-        let (withdrawn, message) = scene.asked(2).await;
+        let (withdrawn, message) = scene.announce(2).await;
         scene.proxy.withdraw(withdrawn).await;
         assert!(scene.edited(&message, "The agent withdrew the request.").await.buttons.is_empty());
-        let (_, message) = scene.asked(3).await;
+        let (_, message) = scene.announce(3).await;
         scene.proxy.advance(Duration::from_hours(1));
         workers::expire_tick(&scene.proxy.state).await.unwrap();
         assert!(scene.edited(&message, "No one decided in time.").await.buttons.is_empty());
     }
 
     async fn an_account_that_nobody_linked_is_refused_visibly_and_on_record(scene: &mut Scene) {
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         for label in ["Approve", "Deny"] {
             let said = scene.press(&message, label, EVE).await;
             assert!(said.starts_with("This account is not linked"), "{label}: {said}");
@@ -273,7 +276,7 @@ engines! {
         let (state, actor) = (scene.proxy.state.clone(), scene.proxy.actor());
         let member = people::add(&state, &actor, "mem@example.com", Role::Member).await.unwrap().0.id;
         scene.send_code(MEMBER, &scene.code(member).await).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         for said in [scene.press(&message, "Approve", MEMBER).await, scene.deny(&message, MEMBER, "no").await] {
             assert!(said.starts_with("You cannot decide this"), "{said}");
         }
@@ -288,7 +291,7 @@ engines! {
         let policy = format!(r#"{{"channel": "discord", "discord_channel": "{CHANNEL}", "min_approvals": 2}}"#);
         scene.proxy.policy(&policy).await;
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert!(message.text.contains("Approvals: 0 of 2"), "{}", message.text);
         assert_eq!(message.labels(), ["Approve", "Deny", "Details"]);
         assert_eq!(scene.press(&message, "Approve", ADA).await, "Your approval counts: 1 of 2.");
@@ -304,7 +307,7 @@ engines! {
         scene.link(ADA).await;
         let policy = format!(r#"{{"channel": "discord", "discord_channel": "{CHANNEL}", "passkey_required": true}}"#);
         scene.proxy.policy(&policy).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert_eq!(message.labels(), ["Approve with passkey", "Deny"]);
         let link = message.button("Approve with passkey");
         assert_eq!(link["url"], format!("https://px.example.com/approve/{txn}"));
@@ -318,7 +321,7 @@ engines! {
     async fn a_message_that_does_not_show_the_request_whole_approves_nothing(scene: &mut Scene) {
         scene.link(ADA).await;
         let request = scene.proxy.forward("POST", &scene.proxy.upstream.url("/act"));
-        let txn = scene.proxy.paused(request.body("*".repeat(3000).into()).unwrap()).await;
+        let txn = scene.proxy.send_pending(request.body("*".repeat(3000).into()).unwrap()).await;
         let message = scene.posted("Read the full request and approve: ").await;
         assert_eq!(message.labels(), ["Read and approve", "Deny"]);
         let link = format!("https://px.example.com/approve/{txn}");
@@ -332,7 +335,7 @@ engines! {
     async fn markup_and_mentions_of_others_are_shown_as_they_were_written(scene: &mut Scene) {
         let text = "@everyone <@1300000000000000001> **bold** ||x|| ```code``` [a](https://evil.example) \\* # -\n> 1. q\n  _a_";
         let request = scene.proxy.forward("POST", &scene.proxy.upstream.url("/act")).header("x-px-reason", "@here `why`");
-        scene.proxy.paused(request.body(text.into()).unwrap()).await;
+        scene.proxy.send_pending(request.body(text.into()).unwrap()).await;
         let message = scene.posted("│ @everyone").await;
         for line in text.lines() {
             assert!(message.text.contains(&format!("│ {line}\n")), "{line}: {}", message.text);
@@ -346,19 +349,19 @@ engines! {
 
     async fn a_button_with_another_nonce_or_none_does_nothing(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         for id in ["approve:0000", "deny:", "approve", "invented:1", &format!("approve:{txn}"), &format!("reason:{}", nonce(&message))] {
             assert_eq!(scene.press_with(&message, id, ADA).await, "This button no longer works.", "{id}");
         }
         let window = json!({ "custom_id": "reason:0000", "components": [] });
         let submitted = scene.discord.submit(&window, ADA, "no");
-        assert_eq!(scene.shown(&submitted).await.text(), "This button no longer works.");
+        assert_eq!(scene.interaction_response(&submitted).await.text(), "This button no longer works.");
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
     }
 
     async fn the_record_says_which_account_decided(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (_, message) = scene.asked(1).await;
+        let (_, message) = scene.announce(1).await;
         scene.press(&message, "Approve", ADA).await;
         let filter = AuditFilter { events: vec![AuditEvent::ApprovalApproved], ..AuditFilter::default() };
         let found = audit::search(&scene.proxy.state.store, scene.proxy.workspace, &filter).await.unwrap();
@@ -379,7 +382,7 @@ engines! {
         assert!(scene.send_code(EVE, &late).await.contains("wrong or has expired"));
         let mut other = scene.discord.link(EVE, "X");
         other["data"]["name"] = "invented".into();
-        assert!(scene.shown(&other).await.text().starts_with("Create a code in the Pyxis dashboard"));
+        assert!(scene.interaction_response(&other).await.text().starts_with("Create a code in the Pyxis dashboard"));
         let accounts = channels::accounts(&scene.proxy.state.store, scene.proxy.workspace, owner.user).await.unwrap();
         assert_eq!(accounts.len(), 1);
     }

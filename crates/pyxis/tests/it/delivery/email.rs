@@ -37,12 +37,12 @@ pub(super) async fn proxy_at(database: TestDatabase, port: u16, security: Securi
     chats.set_room(ChatPlatform::EMAIL, Some("fallback@example.com, second@example.com".to_owned()));
     let config = Config { base_url: "https://px.example.com".to_owned(), chats, ..Config::default() };
     let proxy = Proxy::with_config(database, config).await;
-    ask(&proxy, OPS).await;
+    announce_to(&proxy, OPS).await;
     proxy
 }
 
 /// Announces requests to these addresses from now on.
-async fn ask(proxy: &Proxy, to: &str) {
+async fn announce_to(proxy: &Proxy, to: &str) {
     proxy.policy(&json!({ "channel": "email", "email_to": to }).to_string()).await;
 }
 

@@ -78,7 +78,7 @@ impl Scene {
     }
 
     /// Identity, text and number of buttons of the message about a request, by platform.
-    fn shown(&self, text: &str) -> Vec<(String, String, usize)> {
+    fn platform_messages(&self, text: &str) -> Vec<(String, String, usize)> {
         let slack = self.slack.messages().into_iter().map(|one| (one.ts, one.text, one.buttons.len()));
         let discord = self.discord.messages().into_iter().map(|one| (one.id, one.text, one.buttons.len()));
         let telegram =
@@ -103,7 +103,7 @@ impl Scene {
         self.deliver().await;
         for (id, text, buttons) in before {
             assert!(text.contains("Approval needed") && buttons > 0, "{text}");
-            let after = self.shown("");
+            let after = self.platform_messages("");
             let (_, text, buttons) = after.iter().find(|(found, ..)| *found == id).unwrap();
             assert!(text.contains(says) && *buttons == 0, "{says}: {text}");
         }
@@ -116,21 +116,21 @@ impl Scene {
 engines! {
     async fn a_decision_is_shown_on_every_platform_that_was_asked(scene: &Scene) {
         let txn = scene.asked_everywhere(1).await;
-        let before = scene.shown("│ round 1");
+        let before = scene.platform_messages("│ round 1");
         assert_eq!(before.len(), 3, "{before:?}");
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         decide(&scene.proxy.state, &owner, txn, Decision::Deny(Some("not now".to_owned()))).await.unwrap();
         scene.ended_everywhere(txn, before, "Denied by a@example.com").await;
-        assert_eq!(scene.shown("Reason: “not now”").len(), 3);
+        assert_eq!(scene.platform_messages("Reason: “not now”").len(), 3);
     }
 
     async fn an_expiry_and_a_withdrawal_are_shown_on_every_platform_that_was_asked(scene: &Scene) {
         let withdrawn = scene.asked_everywhere(1).await;
-        let before = scene.shown("│ round 1");
+        let before = scene.platform_messages("│ round 1");
         scene.proxy.withdraw(withdrawn).await;
         scene.ended_everywhere(withdrawn, before, "The agent withdrew the request.").await;
         let expired = scene.asked_everywhere(2).await;
-        let before = scene.shown("│ round 2");
+        let before = scene.platform_messages("│ round 2");
         scene.proxy.advance(Duration::from_hours(1));
         workers::expire_tick(&scene.proxy.state).await.unwrap();
         scene.ended_everywhere(expired, before, "No one decided in time.").await;

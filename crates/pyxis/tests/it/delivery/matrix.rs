@@ -130,7 +130,7 @@ impl Scene {
     }
 
     /// A request, and the event that asks about it.
-    async fn asked(&self, round: usize) -> (TxnId, String) {
+    async fn announce(&self, round: usize) -> (TxnId, String) {
         let txn = self.proxy.pause(round).await;
         let text = format!("│ round {round}");
         let event = self.ada.sees("the message", &self.room, |event| says(event, &text)).await;
@@ -159,7 +159,7 @@ async fn story(database: TestDatabase, homeserver: &Homeserver) {
     scene.link().await;
 
     // Approved by a reaction. The bot has added the possible ones to its message.
-    let (txn, event) = scene.asked(1).await;
+    let (txn, event) = scene.announce(1).await;
     for key in ["✅", "❌", "⏳"] {
         let offered = |found: &Value| {
             let relation = &found["content"]["m.relates_to"];
@@ -174,11 +174,11 @@ async fn story(database: TestDatabase, homeserver: &Homeserver) {
     assert_eq!(scene.state(txn).await, ApprovalState::Approved);
 
     // Denied, and approved with a grant.
-    let (denied, event) = scene.asked(2).await;
+    let (denied, event) = scene.announce(2).await;
     scene.ada.react(&scene.room, &event, "❌").await;
     scene.edited(&event, "Denied by a@example.com").await;
     assert_eq!(scene.state(denied).await, ApprovalState::Denied);
-    let (granted, event) = scene.asked(3).await;
+    let (granted, event) = scene.announce(3).await;
     scene.ada.react(&scene.room, &event, "⏳").await;
     scene.edited(&event, "Approved by").await;
     assert_eq!(scene.state(granted).await, ApprovalState::Approved);
@@ -201,7 +201,7 @@ async fn story(database: TestDatabase, homeserver: &Homeserver) {
     eve.client.post(&format!("/_matrix/client/v3/join/{}", scene.room), &json!({})).send().await.expect(200);
     // Not the route of the grant, which would pass.
     scene.proxy.policy(&json!({ "channel": "chat_secondary", "matrix_room": scene.room, "require_approval_urls": ["/act"] }).to_string()).await;
-    let (txn, event) = scene.asked(4).await;
+    let (txn, event) = scene.announce(4).await;
     eve.react(&scene.room, &event, "✅").await;
     scene.ada.sees("the stranger is answered", &scene.room, |event| says(event, "not linked")).await;
     assert_eq!(scene.state(txn).await, ApprovalState::Pending);
@@ -214,7 +214,7 @@ async fn story(database: TestDatabase, homeserver: &Homeserver) {
     // A passkey credential shows a link, and no reaction approves.
     let policy = json!({ "channel": "chat_secondary", "matrix_room": scene.room, "passkey_required": true });
     scene.proxy.policy(&policy.to_string()).await;
-    let (txn, event) = scene.asked(5).await;
+    let (txn, event) = scene.announce(5).await;
     let link = format!("Approve with your passkey: https://px.example.com/approve/{txn}");
     scene.ada.sees("the link", &scene.room, |event| says(event, &link)).await;
     scene.ada.react(&scene.room, &event, "✅").await;

@@ -17,7 +17,7 @@ use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::{approvals, grants, votes};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
-use pyxis_testkit::slack::{APP_TOKEN, BOT_TOKEN, CHANNEL, ChatMessage, SIGNING_SECRET, Slack, TEAM};
+use pyxis_testkit::slack::{APP_TOKEN, BOT_TOKEN, CHANNEL, SIGNING_SECRET, Slack, SlackMessage, TEAM};
 use serde_json::{Value, json};
 
 use crate::races::proxy::{Proxy, Workers};
@@ -95,17 +95,17 @@ impl Scene {
     async fn link_to(&self, user: &str, person: UserId, email: &str) {
         let code = self.code(person).await;
         self.slack.write(user, &format!("Link {}", code.to_lowercase()));
-        self.said(&format!("Linked to {email}")).await;
+        self.until_posted(&format!("Linked to {email}")).await;
     }
 
     /// Waits until the bot posted a message with this text.
-    async fn said(&self, text: &str) -> ChatMessage {
+    async fn until_posted(&self, text: &str) -> SlackMessage {
         let said = |slack: &Slack| slack.messages().into_iter().find(|message| message.text.contains(text));
         self.slack.until(said).await
     }
 
     /// Waits until a person alone was told this, as often as that.
-    async fn told(&self, user: &str, text: &str, times: usize) {
+    async fn until_ephemeral(&self, user: &str, text: &str, times: usize) {
         let told = |slack: &Slack| {
             let all = slack.ephemeral();
             let count = all.iter().filter(|(_, person, said)| person == user && said.contains(text)).count();
@@ -115,13 +115,13 @@ impl Scene {
     }
 
     /// A request, and the message that asks about it.
-    async fn asked(&self, round: usize) -> (TxnId, ChatMessage) {
+    async fn announce(&self, round: usize) -> (TxnId, SlackMessage) {
         let txn = self.proxy.pause(round).await;
-        (txn, self.said(&format!("│ round {round}")).await)
+        (txn, self.until_posted(&format!("│ round {round}")).await)
     }
 
     /// The message once it has been edited to contain this text.
-    async fn edited(&self, message: &ChatMessage, text: &str) -> ChatMessage {
+    async fn edited(&self, message: &SlackMessage, text: &str) -> SlackMessage {
         let now = |slack: &Slack| {
             let mut all = slack.messages().into_iter();
             all.find(|found| found.ts == message.ts && found.text.contains(text))
@@ -147,7 +147,7 @@ impl Scene {
 engines! {
     async fn a_linked_person_approves_by_button_and_the_message_says_who(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert_eq!(message.channel, CHANNEL);
         for part in ["Approval needed", "default-agent wants to use api", "POST http://127.0.0.1", "/act", "│ round 1", "Secured by Pyxis"] {
             assert!(message.text.contains(part), "{part}: {}", message.text);
@@ -162,16 +162,16 @@ engines! {
         let done = scene.edited(&message, "Approved by a@example.com").await;
         assert!(done.buttons.is_empty());
         assert_eq!(scene.state(txn).await, ApprovalState::Approved);
-        scene.told(ADA, "Approved. The request is being sent.", 1).await;
+        scene.until_ephemeral(ADA, "Approved. The request is being sent.", 1).await;
         let taken = scene.slack.envelopes().into_iter().find(|sent| sent.id == envelope).unwrap();
         assert!(taken.acknowledged.unwrap() < Duration::from_secs(3));
         scene.slack.press_with(&message, "approve", message.button("Deny")["value"].as_str().unwrap(), ADA);
-        scene.told(ADA, "Too late: the request is already approved.", 1).await;
+        scene.until_ephemeral(ADA, "Too late: the request is already approved.", 1).await;
     }
 
     async fn a_denial_asks_for_a_reason_that_the_agent_and_the_message_get(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         scene.slack.press(&message, "Deny", ADA);
         let window = scene.window(ADA).await;
         assert_eq!(window["title"]["text"], "Deny request");
@@ -181,9 +181,9 @@ engines! {
         assert!(done.text.contains("Reason: “not <now> & never”"), "{}", done.text);
         assert!(done.buttons.is_empty());
         assert_eq!(scene.state(txn).await, ApprovalState::Denied);
-        scene.told(ADA, "Denied. Nothing was sent.", 1).await;
+        scene.until_ephemeral(ADA, "Denied. Nothing was sent.", 1).await;
         assert_eq!(scene.proxy.poll(txn).await.body()["reason"], "not <now> & never");
-        let (txn, message) = scene.asked(2).await;
+        let (txn, message) = scene.announce(2).await;
         scene.slack.press(&message, "Deny", ADA);
         scene.window(ADA).await;
         scene.slack.submit(ADA, None);
@@ -193,33 +193,33 @@ engines! {
 
     async fn a_window_that_is_sent_off_too_late_or_says_too_much_changes_nothing(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         scene.slack.press(&message, "Deny", ADA);
         scene.window(ADA).await;
         scene.slack.submit(ADA, Some(&"é".repeat(1500)));
-        scene.told(ADA, "Not possible: must have at most 2000 bytes.", 1).await;
+        scene.until_ephemeral(ADA, "Not possible: must have at most 2000 bytes.", 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         scene.slack.press(&message, "Deny", ADA);
         scene.window(ADA).await;
         let owner = scene.proxy.approver(1, DecisionSurface::Dashboard);
         decide(&scene.proxy.state, &owner, txn, Decision::Approve(None)).await.unwrap();
         scene.slack.submit(ADA, Some("no"));
-        scene.told(ADA, "Too late: the request is already approved.", 1).await;
+        scene.until_ephemeral(ADA, "Too late: the request is already approved.", 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Approved);
     }
 
     async fn a_window_that_slack_does_not_open_is_reported(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         scene.slack.expire_triggers(true);
         scene.slack.press(&message, "Deny", ADA);
-        scene.told(ADA, "Slack did not open the window in time.", 1).await;
+        scene.until_ephemeral(ADA, "Slack did not open the window in time.", 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
     }
 
     async fn an_approval_for_half_an_hour_opens_a_grant(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (_, message) = scene.asked(1).await;
+        let (_, message) = scene.announce(1).await;
         scene.slack.press(&message, "Approve for 30 min", ADA);
         scene.edited(&message, "Approved by a@example.com").await;
         let page = pyxis_store::Page::first(10);
@@ -230,7 +230,7 @@ engines! {
     }
 
     async fn a_decision_on_the_page_is_shown_in_the_message(scene: &mut Scene) {
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         decide(&scene.proxy.state, &owner, txn, Decision::Deny(Some("not now".to_owned()))).await.unwrap();
         let done = scene.edited(&message, "Denied by a@example.com").await;
@@ -239,10 +239,10 @@ engines! {
     }
 
     async fn an_account_that_nobody_linked_is_refused_visibly_and_on_record(scene: &mut Scene) {
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         for (times, label) in [(1, "Approve"), (2, "Deny")] {
             scene.slack.press(&message, label, "U0EVE");
-            scene.told("U0EVE", "This account is not linked", times).await;
+            scene.until_ephemeral("U0EVE", "This account is not linked", times).await;
         }
         assert!(scene.slack.windows("U0EVE").is_empty(), "a stranger is asked for no reason");
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
@@ -254,7 +254,7 @@ engines! {
         let mut payload = scene.slack.press_payload(&message, message.button("Approve"), ADA);
         payload["user"]["team_id"] = "T0FOREIGN".into();
         scene.slack.send("interactive", payload);
-        scene.told(ADA, "This account is not linked", 1).await;
+        scene.until_ephemeral(ADA, "This account is not linked", 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
     }
 
@@ -263,16 +263,16 @@ engines! {
         let (state, actor) = (scene.proxy.state.clone(), scene.proxy.actor());
         let member = people::add(&state, &actor, "mem@example.com", Role::Member).await.unwrap().0.id;
         scene.link_to(MEMBER, member, "mem@example.com").await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         scene.slack.press(&message, "Approve", MEMBER);
-        scene.told(MEMBER, "You cannot decide this", 1).await;
+        scene.until_ephemeral(MEMBER, "You cannot decide this", 1).await;
         scene.slack.press(&message, "Deny", MEMBER);
         scene.window(MEMBER).await;
         scene.slack.submit(MEMBER, Some("no"));
-        scene.told(MEMBER, "You cannot decide this", 2).await;
+        scene.until_ephemeral(MEMBER, "You cannot decide this", 2).await;
         people::set_enabled(&state.audited, &actor, member, false).await.unwrap();
         scene.slack.press(&message, "Approve", MEMBER);
-        scene.told(MEMBER, "This account is not linked", 1).await;
+        scene.until_ephemeral(MEMBER, "This account is not linked", 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         assert!(votes::list(&state.store, scene.proxy.workspace, txn).await.unwrap().is_empty());
     }
@@ -280,11 +280,11 @@ engines! {
     async fn where_two_must_approve_the_message_counts(scene: &mut Scene) {
         scene.proxy.policy(r#"{"channel": "slack", "slack_channel": "C0OPS", "min_approvals": 2}"#).await;
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert!(message.text.contains("Approvals: 0 of 2"), "{}", message.text);
         assert_eq!(message.labels(), ["Approve", "Deny", "Details"]);
         scene.slack.press(&message, "Approve", ADA);
-        scene.told(ADA, "Your approval counts: 1 of 2.", 1).await;
+        scene.until_ephemeral(ADA, "Your approval counts: 1 of 2.", 1).await;
         let voted = scene.edited(&message, "Approvals: 1 of 2").await;
         assert_eq!(voted.buttons.len(), 3, "the others still decide");
         let second = scene.proxy.approver(1, DecisionSurface::Dashboard);
@@ -295,7 +295,7 @@ engines! {
     async fn a_passkey_credential_shows_a_link_in_place_of_the_button(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.proxy.policy(r#"{"channel": "slack", "slack_channel": "C0OPS", "passkey_required": true}"#).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert_eq!(message.labels(), ["Approve with passkey", "Deny"]);
         let link = message.button("Approve with passkey");
         assert_eq!(link["url"], format!("https://px.example.com/approve/{txn}"));
@@ -303,7 +303,7 @@ engines! {
         for action in ["approve", "approve_with_grant"] {
             scene.slack.press_with(&message, action, nonce, ADA);
         }
-        scene.told(ADA, "This request needs a passkey", 2).await;
+        scene.until_ephemeral(ADA, "This request needs a passkey", 2).await;
         // Slack reports a link that was opened, too.
         scene.slack.press(&message, "Approve with passkey", ADA);
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
@@ -312,14 +312,14 @@ engines! {
     async fn a_message_that_does_not_show_the_request_whole_approves_nothing(scene: &mut Scene) {
         scene.link(ADA).await;
         let request = scene.proxy.forward("POST", &scene.proxy.upstream.url("/act"));
-        let txn = scene.proxy.paused(request.body("&".repeat(3000).into()).unwrap()).await;
-        let message = scene.said("Read the full request and approve: ").await;
+        let txn = scene.proxy.send_pending(request.body("&".repeat(3000).into()).unwrap()).await;
+        let message = scene.until_posted("Read the full request and approve: ").await;
         assert_eq!(message.labels(), ["Read and approve", "Deny"]);
         let link = format!("https://px.example.com/approve/{txn}");
         assert_eq!(message.button("Read and approve")["url"], link.as_str());
         let nonce = message.button("Deny")["value"].as_str().unwrap();
         scene.slack.press_with(&message, "approve", nonce, ADA);
-        scene.told(ADA, &format!("Read and approve it here: {link}"), 1).await;
+        scene.until_ephemeral(ADA, &format!("Read and approve it here: {link}"), 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
     }
 
@@ -328,8 +328,8 @@ engines! {
         let request = scene.proxy.forward("POST", &scene.proxy.upstream.url("/act"));
         let request = request.header("x-px-reason", "<@U0ADA> *why*");
         let text = "*bold* <!channel> <https://evil.example|ok> &lt; `code` :smile:".to_owned();
-        scene.proxy.paused(request.body(text.clone().into()).unwrap()).await;
-        let message = scene.said("│ *bold*").await;
+        scene.proxy.send_pending(request.body(text.clone().into()).unwrap()).await;
+        let message = scene.until_posted("│ *bold*").await;
         assert!(message.text.contains(&text), "{}", message.text);
         assert!(message.text.contains("Reason: “<@U0ADA> *why*”"), "{}", message.text);
         let posted = scene.slack.calls().into_iter().rfind(|call| call.method == "chat.postMessage").unwrap();
@@ -341,17 +341,17 @@ engines! {
 
     async fn a_button_with_another_nonce_or_none_does_nothing(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         for (action, value) in [("approve", "0000"), ("approve", &*txn.to_string()), ("deny", ""), ("invented", "")] {
             scene.slack.press_with(&message, action, value, ADA);
         }
-        scene.told(ADA, "This button no longer works.", 4).await;
+        scene.until_ephemeral(ADA, "This button no longer works.", 4).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
     }
 
     async fn the_record_says_which_account_decided(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (_, message) = scene.asked(1).await;
+        let (_, message) = scene.announce(1).await;
         scene.slack.press(&message, "Approve", ADA);
         scene.edited(&message, "Approved by a@example.com").await;
         let filter = AuditFilter { events: vec![AuditEvent::ApprovalApproved], ..AuditFilter::default() };
@@ -365,11 +365,11 @@ engines! {
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         let code = scene.code(owner.user).await;
         scene.slack.write(ADA, &format!("link {code}"));
-        assert_eq!(scene.said("Linked to a@example.com").await.channel, "D0ADA");
+        assert_eq!(scene.until_posted("Linked to a@example.com").await.channel, "D0ADA");
         scene.slack.write("U0EVE", &format!("link {code}"));
-        assert_eq!(scene.said("wrong or has expired").await.channel, "D0EVE");
+        assert_eq!(scene.until_posted("wrong or has expired").await.channel, "D0EVE");
         scene.slack.write("U0EVE", "hello <there>");
-        scene.said("Create a code in the Pyxis dashboard").await;
+        scene.until_posted("Create a code in the Pyxis dashboard").await;
         // Messages of bots, of channels, and changes of messages are no one's word.
         let before = scene.slack.messages().len();
         let mut ignored = Vec::new();
@@ -395,14 +395,14 @@ engines! {
     async fn without_a_channel_everyone_linked_gets_a_direct_message(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.proxy.policy(r#"{"channel": "slack"}"#).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert_eq!(message.channel, "D0ADA");
         scene.slack.press(&message, "Approve", ADA);
         scene.edited(&message, "Approved by a@example.com").await;
         assert_eq!(scene.state(txn).await, ApprovalState::Approved);
-        assert_eq!(scene.said("The request is being sent.").await.channel, "D0ADA");
+        assert_eq!(scene.until_posted("The request is being sent.").await.channel, "D0ADA");
         channels::set_default_chat(&scene.proxy.state, &scene.proxy.actor(), ChatPlatform::SLACK, CHANNEL).await.unwrap();
-        assert_eq!(scene.asked(2).await.1.channel, CHANNEL);
+        assert_eq!(scene.announce(2).await.1.channel, CHANNEL);
     }
 
     async fn a_limit_is_waited_for_as_long_as_slack_says(scene: &mut Scene) {
@@ -418,7 +418,7 @@ engines! {
         .await;
         assert!(scene.slack.messages().is_empty());
         scene.proxy.advance(Duration::from_secs(7));
-        scene.said("│ round 1").await;
+        scene.until_posted("│ round 1").await;
     }
 
     async fn while_slack_is_down_requests_wait_and_are_posted_later(scene: &mut Scene) {
@@ -427,6 +427,6 @@ engines! {
         crate::support::until("an attempt failed", async || scene.rows(waits).await.remove(0).error.map(drop)).await;
         scene.slack.set_down(false);
         scene.proxy.advance(Duration::from_mins(1));
-        scene.said("│ round 1").await;
+        scene.until_posted("│ round 1").await;
     }
 }

@@ -33,7 +33,7 @@ async fn hook(proxy: &Proxy, events: &[&str]) -> Upstream {
 }
 
 /// Events that a receiver got so far.
-async fn told(proxy: &Proxy, receiver: &Upstream) -> Vec<Value> {
+async fn received_events(proxy: &Proxy, receiver: &Upstream) -> Vec<Value> {
     deliver_due(&proxy.state).await.unwrap();
     receiver.requests().iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
 }
@@ -88,13 +88,13 @@ engines! {
         let action = |uses: u32| json!({
             "credential_name": "api", "method": "POST", "target_host": "127.0.0.1", "max_uses": uses,
         });
-        let [proposed] = told(proxy, &receiver).await.try_into().unwrap();
+        let [proposed] = received_events(proxy, &receiver).await.try_into().unwrap();
         let expires = proposed["expires_at"].as_str().unwrap().to_owned();
         assert_eq!(proposed, event("task.proposed", &expires, json!([action(3), action(2)])));
         let kept = pyxis_core::task::ApprovedAction { position: 1, max_uses: 1 };
         let approval = Approval { actions: Some(vec![kept]), minutes: Some(15) };
         let approved = decide::approve(&proxy.state, by, task, &approval).await.unwrap();
-        let [_, decided] = told(proxy, &receiver).await.try_into().unwrap();
+        let [_, decided] = received_events(proxy, &receiver).await.try_into().unwrap();
         let expires = approved.row.expires_at.to_rfc3339();
         let mut expected = event("task.decided", &expires, json!([action(1)]));
         expected["outcome"] = json!("approved");
@@ -103,7 +103,7 @@ engines! {
         assert_eq!(decided, expected);
         let other = propose(proxy, "Pay more").await;
         decide::deny(&proxy.state, by, other, Some("Not today".to_owned())).await.unwrap();
-        let all = told(proxy, &receiver).await;
+        let all = received_events(proxy, &receiver).await;
         let denied = all.iter().find(|event| event["outcome"] == "denied").unwrap();
         assert_eq!((&denied["task_id"], &denied["reason"]), (&json!(other.to_string()), &json!("Not today")));
     }
@@ -117,7 +117,7 @@ engines! {
         let agent = agents::list(&proxy.state.store, proxy.workspace).await.unwrap().remove(0);
         let patch = AgentPatch { enabled: Some(false), ..AgentPatch::default() };
         agents::update(&proxy.state, &proxy.actor(), agent.row.id, patch).await.unwrap();
-        let told = told(proxy, &receiver).await;
+        let told = received_events(proxy, &receiver).await;
         assert_eq!(told.len(), 2);
         for (task, reason) in [(by_agent, Value::Null), (with_agent, json!("agent disabled"))] {
             let event = told.iter().find(|event| event["task_id"] == json!(task.to_string())).unwrap();
@@ -129,7 +129,7 @@ engines! {
     async fn an_endpoint_without_a_selection_hears_of_no_task(proxy: &Proxy) {
         let receiver = hook(proxy, &[]).await;
         propose(proxy, "Pay the bills").await;
-        assert_eq!(told(proxy, &receiver).await, [] as [Value; 0]);
+        assert_eq!(received_events(proxy, &receiver).await, [] as [Value; 0]);
     }
 
     async fn browsers_of_people_who_may_decide_are_told_once_of_a_proposed_task(proxy: &Proxy) {

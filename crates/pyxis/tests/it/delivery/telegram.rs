@@ -26,7 +26,7 @@ use pyxis_store::{approvals, grants, votes};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 use pyxis_testkit::picture;
-use pyxis_testkit::telegram::{ChatMessage, TOKEN, Telegram};
+use pyxis_testkit::telegram::{TOKEN, Telegram, TelegramMessage};
 use serde_json::{Value, json};
 
 use crate::races::proxy::{Proxy, Workers};
@@ -89,7 +89,7 @@ impl Scene {
         let (state, actor) = (&self.proxy.state, self.proxy.actor());
         let (code, _) = channels::link_code(state, &actor, person, ChatPlatform::TELEGRAM).await.unwrap();
         self.telegram.write(account, &format!("/link {}", code.expose().to_lowercase()));
-        self.said("sendMessage", &format!("Linked to {email}")).await;
+        self.until_sent("sendMessage", &format!("Linked to {email}")).await;
     }
 
     /// Waits until this many button presses were answered with `text`.
@@ -116,7 +116,7 @@ impl Scene {
     }
 
     /// Waits until the bot sent this text with this method.
-    async fn said(&self, method: &str, text: &str) {
+    async fn until_sent(&self, method: &str, text: &str) {
         let said = |telegram: &Telegram| {
             let calls = telegram.calls();
             let found = calls.iter().any(|call| {
@@ -128,7 +128,7 @@ impl Scene {
     }
 
     /// A request, and the message that asks about it.
-    async fn asked(&self, round: usize) -> (TxnId, ChatMessage) {
+    async fn announce(&self, round: usize) -> (TxnId, TelegramMessage) {
         let txn = self.proxy.pause(round).await;
         let text = format!("│ round {round}");
         let asks =
@@ -137,7 +137,7 @@ impl Scene {
     }
 
     /// The message that asks about a transaction.
-    async fn asks(&self, txn: TxnId) -> ChatMessage {
+    async fn asks(&self, txn: TxnId) -> TelegramMessage {
         let link = format!("https://px.example.com/approve/{txn}");
         let asks =
             |telegram: &Telegram| telegram.messages().into_iter().find(|shown| shown.text.contains(&link));
@@ -150,7 +150,7 @@ impl Scene {
     }
 
     /// A message that does not show enough of its request says so and where to approve it, and approves nothing here.
-    async fn sends_elsewhere(&self, txn: TxnId, message: &ChatMessage, says: &str) {
+    async fn sends_elsewhere(&self, txn: TxnId, message: &TelegramMessage, says: &str) {
         let link = format!("https://px.example.com/approve/{txn}");
         let way = format!("Read the full request and approve: {link}");
         assert!(message.text.contains(says) && message.text.contains(&way), "{says}: {}", message.text);
@@ -169,7 +169,7 @@ impl Scene {
     }
 
     /// The message once it has been edited to contain this text.
-    async fn edited(&self, message: &ChatMessage, text: &str) -> ChatMessage {
+    async fn edited(&self, message: &TelegramMessage, text: &str) -> TelegramMessage {
         let now = |telegram: &Telegram| {
             telegram.messages().into_iter().find(|found| found.id == message.id && found.text.contains(text))
         };
@@ -184,7 +184,7 @@ impl Scene {
 engines! {
     async fn a_linked_person_approves_by_button_and_the_message_tells_the_outcome(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert_eq!(message.chat, "-100200");
         for part in ["Approval needed", "default-agent wants to use api", "POST http://127.0.0.1", "/act", "│ round 1", "Secured by Pyxis"] {
             assert!(message.text.contains(part), "{part}: {}", message.text);
@@ -204,11 +204,11 @@ engines! {
 
     async fn the_other_buttons_deny_and_approve_with_a_grant_of_half_an_hour(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (denied, message) = scene.asked(1).await;
+        let (denied, message) = scene.announce(1).await;
         scene.telegram.press(&message, "Deny", ADA);
         scene.edited(&message, "Denied by a@example.com").await;
         assert_eq!(scene.state(denied).await, ApprovalState::Denied);
-        let (approved, message) = scene.asked(2).await;
+        let (approved, message) = scene.announce(2).await;
         scene.telegram.press(&message, "Approve for 30 min", ADA);
         scene.edited(&message, "Approved by").await;
         assert_eq!(scene.state(approved).await, ApprovalState::Approved);
@@ -219,7 +219,7 @@ engines! {
     }
 
     async fn an_account_that_nobody_linked_is_answered_and_on_record_and_decides_nothing(scene: &mut Scene) {
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         scene.telegram.press(&message, "Approve", 666);
         scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.contains("not linked")).then_some(())).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
@@ -232,7 +232,7 @@ engines! {
         let policy = r#"{"channel": "chat_primary", "telegram_chat": "-100200", "min_approvals": 2}"#;
         scene.proxy.policy(policy).await;
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert!(message.text.contains("Approvals: 0 of 2") && !message.text.contains("30 min grant"), "{}", message.text);
         scene.telegram.press(&message, "Approve", ADA);
         let voted = scene.edited(&message, "Approvals: 1 of 2").await;
@@ -249,7 +249,7 @@ engines! {
         let member = people::add(&state, &actor, "mem@example.com", Role::Member).await.unwrap().0.id;
         scene.link_to(MEMBER, member, "mem@example.com").await;
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let refused = "You cannot decide this";
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.heard(refused, 1).await;
@@ -278,7 +278,7 @@ engines! {
     async fn the_record_says_which_account_on_which_platform_decided(scene: &mut Scene) {
         scene.link(ADA).await;
         for (round, label, event) in [(1, "Approve", AuditEvent::ApprovalApproved), (2, "Deny", AuditEvent::ApprovalDenied)] {
-            let (_, message) = scene.asked(round).await;
+            let (_, message) = scene.announce(round).await;
             scene.telegram.press(&message, label, ADA);
             scene.edited(&message, "by a@example.com").await;
             let filter = AuditFilter { events: vec![event], ..AuditFilter::default() };
@@ -349,7 +349,7 @@ engines! {
                 telegram.write(7, "/link NOTHING");
             })
             .await;
-        scene.said("sendMessage", "wrong or has expired").await;
+        scene.until_sent("sendMessage", "wrong or has expired").await;
         let calls = scene.telegram.calls();
         let polls: Vec<_> = calls[before..].iter().filter(|call| call.method == "getUpdates").collect();
         assert_eq!(polls[0].body["offset"], 701);
@@ -370,7 +370,7 @@ engines! {
     async fn a_link_code_works_once_and_only_for_a_while(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.telegram.write(7, "/link ABCDEFGHJKLM");
-        scene.said("sendMessage", "wrong or has expired").await;
+        scene.until_sent("sendMessage", "wrong or has expired").await;
         let owner = scene.proxy.approver(1, DecisionSurface::Dashboard);
         let actor = scene.proxy.actor();
         let (code, until) = channels::link_code(&scene.proxy.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
@@ -387,7 +387,7 @@ engines! {
 
     async fn a_button_with_another_nonce_or_none_does_nothing(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         for data in ["a:00000000000000000000000000000000", &format!("a:{txn}"), "a:", "nonsense", "x:y"] {
             scene.telegram.press_with(&message, data, ADA);
         }
@@ -399,7 +399,7 @@ engines! {
     async fn a_passkey_credential_shows_a_link_in_place_of_the_button(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.proxy.policy(r#"{"channel": "chat_primary", "telegram_chat": "5", "passkey_required": true}"#).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert_eq!(message.labels(), ["Approve with passkey", "Deny"]);
         assert_eq!(message.buttons[0].1["url"], format!("https://px.example.com/approve/{txn}"));
         let nonce = message.button("Deny").split_once(':').unwrap().1;
@@ -415,16 +415,16 @@ engines! {
     async fn messages_go_to_the_policys_chat_else_the_workspaces_else_to_everybody_linked(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.proxy.policy(r#"{"channel": "chat_primary"}"#).await;
-        assert_eq!(scene.asked(1).await.1.chat, ADA.to_string());
+        assert_eq!(scene.announce(1).await.1.chat, ADA.to_string());
         // In private, only people who may decide are asked.
         scene.proxy.policy(r#"{"channel": "chat_primary", "allowed_approvers": ["b@example.com"]}"#).await;
         let txn = scene.proxy.pause(11).await;
         assert!(scene.rows(txn).await.is_empty());
         scene.proxy.policy(r#"{"channel": "chat_primary"}"#).await;
         channels::set_default_chat(&scene.proxy.state, &scene.proxy.actor(), ChatPlatform::TELEGRAM, "-55").await.unwrap();
-        assert_eq!(scene.asked(2).await.1.chat, "-55");
+        assert_eq!(scene.announce(2).await.1.chat, "-55");
         scene.proxy.policy(r#"{"channel": "chat_primary", "telegram_chat": "-66"}"#).await;
-        assert_eq!(scene.asked(3).await.1.chat, "-66");
+        assert_eq!(scene.announce(3).await.1.chat, "-66");
         scene.proxy.policy(r#"{"channel": "dashboard"}"#).await;
         let txn = scene.proxy.pause(4).await;
         assert!(scene.rows(txn).await.is_empty());
@@ -437,7 +437,7 @@ engines! {
         scene.link_to(BO, second.user, &second.email).await;
         scene.proxy.policy(r#"{"channel": "chat_primary"}"#).await;
         let txn = scene.proxy.pause(1).await;
-        let asking = |telegram: &Telegram| -> Option<[ChatMessage; 2]> {
+        let asking = |telegram: &Telegram| -> Option<[TelegramMessage; 2]> {
             let all = telegram.messages().into_iter().filter(|shown| shown.text.contains("│ round 1"));
             all.collect::<Vec<_>>().try_into().ok()
         };
@@ -500,8 +500,8 @@ engines! {
     }
 
     async fn expiry_and_withdrawal_are_shown_too(scene: &mut Scene) {
-        let (withdrawn, first) = scene.asked(1).await;
-        let (_, second) = scene.asked(2).await;
+        let (withdrawn, first) = scene.announce(1).await;
+        let (_, second) = scene.announce(2).await;
         scene.proxy.withdraw(withdrawn).await;
         scene.edited(&first, "The agent withdrew the request.").await;
         scene.proxy.advance(Duration::from_hours(1));
@@ -516,7 +516,7 @@ engines! {
         let set = scene.telegram.until(Telegram::webhook).await;
         assert_eq!(set["url"], "https://px.example.com/telegram/webhook");
         assert_eq!(set["secret_token"], "the-secret-of-the-hook");
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         let actor = scene.proxy.actor();
         let (code, _) =

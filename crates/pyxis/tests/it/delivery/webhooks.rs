@@ -59,7 +59,7 @@ async fn about(proxy: &Proxy, hook: &Hook, txn: TxnId) -> DeliveryRow {
     row
 }
 
-fn told(request: &Received) -> Value {
+fn event_body(request: &Received) -> Value {
     serde_json::from_slice(&request.body).unwrap()
 }
 
@@ -76,7 +76,7 @@ fn assert_signed(request: &Received, secrets: &[&SecretString]) {
 }
 
 /// A request that the first owner decided.
-async fn decided(proxy: &Proxy, round: usize, said: Decision) -> TxnId {
+async fn send_and_decide(proxy: &Proxy, round: usize, said: Decision) -> TxnId {
     let txn = proxy.pause(round).await;
     decide(&proxy.state, &proxy.approver(0, DecisionSurface::Dashboard), txn, said).await.unwrap();
     txn
@@ -90,15 +90,15 @@ async fn assert_told_without_status(proxy: &Proxy, hook: &Hook, txn: TxnId, erro
         "event": "approval.decided", "txn_id": txn.to_string(), "outcome": "approved",
         "approver": "a@example.com", "channel": "agent_reflected", "upstream_status": null,
     });
-    assert_eq!(told(&only), approved);
+    assert_eq!(event_body(&only), approved);
     let row = approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap();
     assert_eq!(row.error.as_deref(), Some(error));
 }
 
 /// Position of a transaction's event among the received requests.
-fn place(all: &[Received], txn: TxnId, event: &str) -> usize {
+fn event_position(all: &[Received], txn: TxnId, event: &str) -> usize {
     let is = |body: Value| body["txn_id"] == txn.to_string() && body["event"] == event;
-    all.iter().position(|request| is(told(request))).unwrap_or_else(|| panic!("{event} of {txn}"))
+    all.iter().position(|request| is(event_body(request))).unwrap_or_else(|| panic!("{event} of {txn}"))
 }
 
 engines! {
@@ -109,21 +109,21 @@ engines! {
         hook.receiver.reply(late);
         let mut denied = Vec::new();
         for round in 0..12 {
-            denied.push(decided(proxy, round, Decision::Deny(None)).await);
+            denied.push(send_and_decide(proxy, round, Decision::Deny(None)).await);
         }
         let delivering = tokio::spawn({
             let state = proxy.state.clone();
             async move { deliver_due(&state).await }
         });
         let before = hook.receiver.received(23).await;
-        let waited_for = told(&before[0])["txn_id"].clone();
-        let about = before.iter().filter(|request| told(request)["txn_id"] == waited_for);
+        let waited_for = event_body(&before[0])["txn_id"].clone();
+        let about = before.iter().filter(|request| event_body(request)["txn_id"] == waited_for);
         assert_eq!(about.count(), 1, "its decision was told while it was under way");
         release.send();
         delivering.await.unwrap().unwrap();
         let all = hook.receiver.received(24).await;
         for txn in denied {
-            let told = ["approval.requested", "approval.decided"].map(|event| place(&all, txn, event));
+            let told = ["approval.requested", "approval.decided"].map(|event| event_position(&all, txn, event));
             assert!(told[0] < told[1], "{told:?}");
         }
         assert!(all.iter().all(|request| request.header("user-agent") == Some("Pyxis")));
@@ -131,7 +131,7 @@ engines! {
 
     async fn the_three_events_are_posted_with_their_fields_and_headers(proxy: &Proxy) {
         let hook = hook(proxy, "hooks.example.com", &[]).await;
-        let denied = decided(proxy, 1, Decision::Deny(None)).await;
+        let denied = send_and_decide(proxy, 1, Decision::Deny(None)).await;
         let approved = proxy.pause(2).await;
         let owner = proxy.approver(1, DecisionSurface::Api);
         decide(&proxy.state, &owner, approved, Decision::Approve(None)).await.unwrap();
@@ -143,7 +143,7 @@ engines! {
         let all = hook.receiver.received(6).await;
         let of = |txn: TxnId, event: &str| {
             let found = all.iter().find(|request| {
-                let body = told(request);
+                let body = event_body(request);
                 body["txn_id"] == txn.to_string() && body["event"] == event
             });
             found.unwrap_or_else(|| panic!("{event} of {txn}"))
@@ -151,24 +151,24 @@ engines! {
         let requested = of(denied, "approval.requested");
         assert_eq!((requested.method.as_str(), requested.target.as_str()), ("POST", "/in?team=1"));
         let expires = proxy.clock_now().plus(Duration::from_hours(1)).to_rfc3339();
-        assert_eq!(told(requested), json!({
+        assert_eq!(event_body(requested), json!({
             "event": "approval.requested", "txn_id": denied.to_string(), "credential_name": "api", "method": "POST",
             "target_host": "127.0.0.1", "body_preview": "round 1", "summary": null,
             "approval_url": format!("http://localhost:8700/approve/{denied}"), "expires_at": expires,
             "notification_channel": "agent_reflected",
         }));
-        let decided = |txn: TxnId, outcome: &str, approver: &str, status: Value| json!({
+        let decided_event = |txn: TxnId, outcome: &str, approver: &str, status: Value| json!({
             "event": "approval.decided", "txn_id": txn.to_string(), "outcome": outcome, "approver": approver,
             "channel": "agent_reflected", "upstream_status": status,
         });
-        assert_eq!(told(of(denied, "approval.decided")), decided(denied, "denied", "a@example.com", Value::Null));
-        assert_eq!(told(of(approved, "approval.decided")), decided(approved, "approved", "b@example.com", json!(200)));
-        assert_eq!(told(of(withdrawn, "approval.expired")), json!({"event": "approval.expired", "txn_id": withdrawn.to_string()}));
+        assert_eq!(event_body(of(denied, "approval.decided")), decided_event(denied, "denied", "a@example.com", Value::Null));
+        assert_eq!(event_body(of(approved, "approval.decided")), decided_event(approved, "approved", "b@example.com", json!(200)));
+        assert_eq!(event_body(of(withdrawn, "approval.expired")), json!({"event": "approval.expired", "txn_id": withdrawn.to_string()}));
 
         let mut ids = std::collections::BTreeSet::new();
         for request in &all {
             assert_eq!(request.header("content-type"), Some("application/json"));
-            assert_eq!(request.header("px-event"), told(request)["event"].as_str());
+            assert_eq!(request.header("px-event"), event_body(request)["event"].as_str());
             assert!(ids.insert(request.header("px-delivery").unwrap().to_owned()), "unique for each delivery");
             assert_eq!(signed_at(request), proxy.clock_now().seconds());
             assert_signed(request, &[&hook.secret]);
@@ -182,7 +182,7 @@ engines! {
     async fn what_the_upstream_broke_off_is_decided_without_a_status(proxy: &Proxy) {
         let hook = hook(proxy, "hooks.example.com", &["approval.decided"]).await;
         proxy.upstream.reply_with(|_| Reply::abort());
-        let txn = decided(proxy, 1, Decision::Approve(None)).await;
+        let txn = send_and_decide(proxy, 1, Decision::Approve(None)).await;
         assert!(stored(proxy, &hook).await.is_empty(), "it is told when the outcome is on record");
         workers::send_all(&proxy.state).await.unwrap();
         assert_told_without_status(proxy, &hook, txn, "outcome_unknown").await;
@@ -190,7 +190,7 @@ engines! {
 
     async fn what_a_node_died_over_is_decided_once_and_without_a_status(proxy: &Proxy) {
         let hook = hook(proxy, "hooks.example.com", &["approval.decided"]).await;
-        let txn = decided(proxy, 1, Decision::Approve(None)).await;
+        let txn = send_and_decide(proxy, 1, Decision::Approve(None)).await;
         let (store, workspace, now) = (&proxy.state.store, proxy.workspace, proxy.clock_now());
         let (dead, until) = (NodeId::new(now, &OsEntropy), now.plus(Duration::from_secs(30)));
         assert!(approvals::claim(store, workspace, txn, dead, now, until).await.unwrap());
@@ -213,12 +213,12 @@ engines! {
         workers::send_all(&proxy.state).await.unwrap();
         deliver_due(&proxy.state).await.unwrap();
         let [only] = hook.receiver.received(1).await.try_into().unwrap();
-        assert_eq!((&told(&only)["approver"], &told(&only)["upstream_status"]), (&json!("a@example.com"), &json!(200)));
+        assert_eq!((&event_body(&only)["approver"], &event_body(&only)["upstream_status"]), (&json!("a@example.com"), &json!(200)));
     }
 
     async fn what_is_no_longer_allowed_when_it_was_approved_is_decided_without_a_status(proxy: &Proxy) {
         let hook = hook(proxy, "hooks.example.com", &["approval.decided"]).await;
-        let txn = decided(proxy, 1, Decision::Approve(None)).await;
+        let txn = send_and_decide(proxy, 1, Decision::Approve(None)).await;
         proxy.policy(r#"{"deny_methods": ["POST"]}"#).await;
         workers::send_all(&proxy.state).await.unwrap();
         assert_told_without_status(proxy, &hook, txn, "no_longer_allowed").await;
@@ -255,7 +255,7 @@ engines! {
         workers::expire_tick(&proxy.state).await.unwrap();
         deliver_due(&proxy.state).await.unwrap();
         let [only] = hook.receiver.received(1).await.try_into().unwrap();
-        assert_eq!(told(&only), json!({"event": "approval.expired", "txn_id": txn.to_string()}));
+        assert_eq!(event_body(&only), json!({"event": "approval.expired", "txn_id": txn.to_string()}));
     }
 
     async fn five_attempts_are_made_on_the_schedule_and_then_it_has_failed(proxy: &Proxy) {
@@ -329,7 +329,7 @@ engines! {
     async fn an_endpoint_hears_only_what_it_subscribed_to(proxy: &Proxy) {
         let all = hook(proxy, "all.example.com", &[]).await;
         let some = hook(proxy, "some.example.com", &["approval.requested", "approval.expired"]).await;
-        let txn = decided(proxy, 1, Decision::Deny(None)).await;
+        let txn = send_and_decide(proxy, 1, Decision::Deny(None)).await;
         let events = async |hook: &Hook| -> Vec<&'static str> {
             let mut events: Vec<_> = stored(proxy, hook).await.iter().map(|row| row.event.as_str()).collect();
             events.sort_unstable();
@@ -356,7 +356,7 @@ engines! {
         switch(true).await;
         deliver_due(&proxy.state).await.unwrap();
         let [only] = hook.receiver.received(1).await.try_into().unwrap();
-        assert_eq!(told(&only)["txn_id"], before.to_string());
+        assert_eq!(event_body(&only)["txn_id"], before.to_string());
     }
 
     async fn both_secrets_sign_for_a_day_after_one_was_replaced(proxy: &Proxy) {
@@ -442,7 +442,7 @@ engines! {
         let hook = hook(&proxy, "hooks.example.com", &["approval.decided"]).await;
         let (late, _never) = Reply::ok("late").hold();
         proxy.upstream.reply(late);
-        let txn = decided(&proxy, 1, Decision::Approve(None)).await;
+        let txn = send_and_decide(&proxy, 1, Decision::Approve(None)).await;
         workers::send_all(&proxy.state).await.unwrap();
         assert_told_without_status(&proxy, &hook, txn, "outcome_unknown").await;
         assert_eq!(proxy.upstream.requests().len(), 1);

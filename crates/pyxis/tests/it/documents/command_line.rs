@@ -77,19 +77,19 @@ fn usage<'a>(name: &str, args: impl Iterator<Item = &'a Arg>) -> String {
     let mut words = vec![name.to_owned()];
     let (positional, options): (Vec<_>, Vec<_>) = args.partition(|arg| arg.is_positional());
     let (required, free): (Vec<&Arg>, Vec<_>) = options.into_iter().partition(|arg| arg.is_required_set());
-    words.extend(required.into_iter().map(shown));
+    words.extend(required.into_iter().map(usage_text));
     if !free.is_empty() {
         words.push("[OPTIONS]".to_owned());
     }
     words.extend(positional.into_iter().map(|arg| {
-        let text = if arg.is_required_set() { shown(arg) } else { format!("[{}]", shown(arg)) };
+        let text = if arg.is_required_set() { usage_text(arg) } else { format!("[{}]", usage_text(arg)) };
         if arg.is_last_set() { format!("-- {text}") } else { text }
     }));
     words.join(" ")
 }
 
 /// The option or argument as it is written.
-fn shown(arg: &Arg) -> String {
+fn usage_text(arg: &Arg) -> String {
     let values: Vec<String> =
         arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
     let takes = arg.get_action().takes_values();
@@ -123,7 +123,7 @@ fn row(arg: &Arg) -> String {
     if !defaults.is_empty() && arg.get_action().takes_values() {
         let _ = write!(meaning, " Default: `{}`.", defaults.join(" "));
     }
-    format!("| `{}` | {} |", shown(arg).replace('|', "\\|"), meaning.replace('|', "\\|"))
+    format!("| `{}` | {} |", usage_text(arg).replace('|', "\\|"), meaning.replace('|', "\\|"))
 }
 
 fn is_flag_like(arg: &Arg) -> bool {

@@ -90,7 +90,7 @@ fn every_metric_of_the_list_is_recorded_and_no_other() {
 }
 
 /// Names of metrics in a text; those of a histogram's series without their ending.
-fn named(text: &str) -> BTreeSet<String> {
+fn metric_names(text: &str) -> BTreeSet<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = text.split(|c: char| !is_word(c)).filter(|word| word.starts_with("pyxis_"));
     let histogram = |word: &str| {
@@ -104,7 +104,7 @@ fn named(text: &str) -> BTreeSet<String> {
 fn rules_and_the_dashboard_ask_only_for_metrics_that_exist() {
     let known: BTreeSet<String> = metric::all().map(|metric| metric.name.to_owned()).collect();
     for file in ["packaging/prometheus/alerts.yaml", "packaging/grafana/pyxis.json"] {
-        let named = named(&read(file));
+        let named = metric_names(&read(file));
         assert!(named.len() > 10, "{file} names {named:?}");
         let unknown: Vec<_> = named.difference(&known).collect();
         assert_eq!(unknown, [] as [&String; 0], "{file}");
@@ -113,7 +113,7 @@ fn rules_and_the_dashboard_ask_only_for_metrics_that_exist() {
 
 #[test]
 fn the_dashboard_shows_every_metric() {
-    let shown = named(&read("packaging/grafana/pyxis.json"));
+    let shown = metric_names(&read("packaging/grafana/pyxis.json"));
     let missing: Vec<_> =
         metric::all().map(|metric| metric.name).filter(|&name| !shown.contains(name)).collect();
     assert!(missing.is_empty(), "packaging/grafana/pyxis.json lacks {missing:?}");

@@ -10,7 +10,7 @@ use pyxis_testkit::long_form::figures;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::crash::{AGENTS, Ledger, check_all, read, work};
+use crate::crash::{AGENTS, RequestLog, check_all, read, work};
 use crate::support::{PATIENCE, Setup, Site, until};
 
 /// Faults of the leader.
@@ -20,13 +20,13 @@ const BETWEEN: u64 = 10;
 
 /// A value that `ci/patroni.sh` passes.
 #[expect(clippy::disallowed_methods, reason = "a test finds its servers this way")]
-fn given(name: &str) -> String {
+fn script_setting(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is missing: run ci/patroni.sh"))
 }
 
 /// Calls the script's part that does `fault` to the leader, and returns once another one leads.
 async fn strike(fault: &'static str) {
-    let mut command = Command::new(given("PX_TEST_PATRONI_FAULT"));
+    let mut command = Command::new(script_setting("PX_TEST_PATRONI_FAULT"));
     command.arg(fault);
     let done = tokio::task::spawn_blocking(move || command.status()).await.unwrap();
     assert!(done.is_ok_and(|status| status.success()), "{fault} failed");
@@ -34,9 +34,9 @@ async fn strike(fault: &'static str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn synchronous_leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_on_postgres() {
-    let rounds: usize = given("PX_TEST_PATRONI_ROUNDS").parse().unwrap();
-    let random = SeededEntropy::new(given("PX_TEST_PATRONI_SEED").parse().unwrap());
-    let setup = Setup::new().env("PX_DATABASE_URL", &given("PX_TEST_PATRONI"));
+    let rounds: usize = script_setting("PX_TEST_PATRONI_ROUNDS").parse().unwrap();
+    let random = SeededEntropy::new(script_setting("PX_TEST_PATRONI_SEED").parse().unwrap());
+    let setup = Setup::new().env("PX_DATABASE_URL", &script_setting("PX_TEST_PATRONI"));
     let site =
         Site::with(setup.env("PX_DATABASE_TIMEOUT_SECS", "2").env("PX_DATABASE_STATEMENT_SECS", "4")).await;
     site.owner.lift_pending_limits().await;
@@ -44,16 +44,16 @@ async fn synchronous_leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_
     let other = second.agent(site.app.bootstrap["agent_key"].as_str().unwrap());
     let other_owner = second.person(site.app.owner_token());
 
-    let ledger = Ledger::new(true);
-    let mut acknowledged = ledger.acknowledged();
+    let log = RequestLog::new(true);
+    let mut acknowledged = log.acknowledged();
     let target = site.upstream.url("/act/");
     let mut load = JoinSet::new();
     for number in 0..AGENTS {
         let (agent, owner) =
             if number % 2 == 0 { (&site.agent, &site.owner) } else { (&other, &other_owner) };
-        load.spawn(work(agent.clone(), owner.clone(), target.clone(), Arc::clone(&ledger)));
+        load.spawn(work(agent.clone(), owner.clone(), target.clone(), Arc::clone(&log)));
     }
-    load.spawn(read(other.clone(), target, Arc::clone(&ledger)));
+    load.spawn(read(other.clone(), target, Arc::clone(&log)));
     for round in 0..rounds * FAULTS.len() {
         let until = *acknowledged.borrow() + BETWEEN;
         tokio::select! {
@@ -70,9 +70,9 @@ async fn synchronous_leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_
     let until = *acknowledged.borrow() + BETWEEN;
     let goes_on = tokio::time::timeout(PATIENCE, acknowledged.wait_for(|count| *count >= until)).await;
     drop(goes_on.expect("decisions after the last fault").unwrap());
-    ledger.end(load).await;
+    log.end(load).await;
 
-    let report = check_all(&site, &ledger).await;
+    let report = check_all(&site, &log).await;
     let promoted = site.app.audit().await;
     let promoted = promoted.iter().filter(|record| record["kind"] == "database.promoted").count();
     assert!(promoted >= 1, "no promotion was noticed");
@@ -83,7 +83,7 @@ async fn synchronous_leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn asynchronous_standbys_forget_a_decision_and_it_is_listed_as_in_flight_on_postgres() {
-    let setup = Setup::new().env("PX_DATABASE_URL", &given("PX_TEST_PATRONI_ASYNCHRONOUS"));
+    let setup = Setup::new().env("PX_DATABASE_URL", &script_setting("PX_TEST_PATRONI_ASYNCHRONOUS"));
     let setup = setup.env("PX_DATABASE_TIMEOUT_SECS", "2").env("PX_DATABASE_STATEMENT_SECS", "4");
     let site = Site::with(setup).await;
     let txn = site.pause("/act").await;

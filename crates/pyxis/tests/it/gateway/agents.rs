@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{Agent, Setup, Site, in_one_hour};
 
 /// A GET that the workspace's rules let pass.
-async fn get(site: &Site, agent: &Agent) -> crate::support::Answer {
+async fn get(site: &Site, agent: &Agent) -> crate::support::HttpResponse {
     agent.forward("api", "GET", &site.upstream.url("/")).send().await
 }
 

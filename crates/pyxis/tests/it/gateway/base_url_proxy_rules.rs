@@ -11,7 +11,7 @@ fn by(agent: &Agent, site: &Site, method: &str, path: &str) -> Call {
     site.app.anonymous().call(method, path).header("authorization", &format!("Bearer {}", agent.key))
 }
 
-fn enter(site: &Site, method: &str, path: &str) -> Call {
+fn tool_call(site: &Site, method: &str, path: &str) -> Call {
     by(&site.agent, site, method, path)
 }
 
@@ -26,7 +26,7 @@ async fn pending(site: &Site) -> String {
 engines! {
     async fn nobody_decides_while_it_is_held_and_it_is_a_202_without_being_asked(setup: Setup) {
         let site = Site::with(setup.env("PX_ENTRANCE_WAIT_SECS", "1")).await;
-        let answer = enter(&site, "POST", "/p/api/v1/x").body("{}").send().await;
+        let answer = tool_call(&site, "POST", "/p/api/v1/x").body("{}").send().await;
         assert_eq!(answer.header("px-error"), None);
         let txn = answer.txn();
         assert_eq!(answer.header("px-txn"), Some(txn.as_str()));
@@ -38,7 +38,7 @@ engines! {
 
     async fn a_denial_while_it_is_held_is_a_403_of_the_proxy(setup: Setup) {
         let site = Site::with(setup.env("PX_ENTRANCE_WAIT_SECS", "30")).await;
-        let waiting = tokio::spawn(enter(&site, "POST", "/p/api/v1/x").body("{}").send());
+        let waiting = tokio::spawn(tool_call(&site, "POST", "/p/api/v1/x").body("{}").send());
         site.owner.deny(&pending(&site).await, "not today").await;
         assert_eq!(waiting.await.unwrap().problem(403, "approval_denied")["reason"], "not today");
         assert_eq!(site.upstream.requests().len(), 0);
@@ -60,11 +60,11 @@ engines! {
 
     async fn a_grant_spares_the_question(setup: Setup) {
         let site = Site::with(setup.env("PX_ENTRANCE_WAIT_SECS", "0")).await;
-        let txn = enter(&site, "POST", "/p/api/v1/x").body("one").send().await.txn();
+        let txn = tool_call(&site, "POST", "/p/api/v1/x").body("one").send().await.txn();
         site.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
         site.agent.outcome(&txn).await;
-        enter(&site, "POST", "/p/api/v1/x").body("two").send().await.forwarded(200);
-        enter(&site, "POST", "/p/api/v1/y").body("two").send().await.txn();
+        tool_call(&site, "POST", "/p/api/v1/x").body("two").send().await.forwarded(200);
+        tool_call(&site, "POST", "/p/api/v1/y").body("two").send().await.txn();
         let last = site.forwards().await.into_iter().rev().find(|record| record["decision"] == "grant");
         assert!(last.is_some_and(|record| record["grant_id"].is_string()), "the use is on record");
     }
@@ -72,7 +72,7 @@ engines! {
     async fn an_idempotency_key_stands_for_one_request(setup: Setup) {
         let site = Site::with(setup).await;
         site.policy(&json!({"auto_approve_methods": ["POST"]})).await;
-        let keyed = |body: &'static str| enter(&site, "POST", "/p/api/x").header("idempotency-key", "k").body(body).send();
+        let keyed = |body: &'static str| tool_call(&site, "POST", "/p/api/x").header("idempotency-key", "k").body(body).send();
         site.upstream.reply(Reply::new(201).body("made"));
         for _ in 0..2 {
             assert_eq!(keyed("one").await.forwarded(201).text(), "made");
@@ -86,7 +86,7 @@ engines! {
         site.policy(&json!({"auto_approve_methods": ["POST"]})).await;
         let (reply, chunks) = Reply::streaming();
         site.upstream.reply(reply.header("content-type", "text/event-stream"));
-        let call = enter(&site, "POST", "/p/api/v1/chat/completions").header("content-type", "application/json");
+        let call = tool_call(&site, "POST", "/p/api/v1/chat/completions").header("content-type", "application/json");
         let mut opened = call.body("{\"stream\":true}").open().await;
         assert_eq!((opened.status, opened.headers["content-type"].as_bytes()), (200, b"text/event-stream".as_slice()));
         for text in ["data: 1\n\n", "data: 2\n\n"] {
@@ -101,7 +101,7 @@ engines! {
         tokens.reply(Reply::json("{\"access_token\":\"t0k-canary\",\"expires_in\":3600}"));
         let auth = json!({"kind": "oauth2_client_credentials", "token_url": tokens.url("/t")});
         site.credential("api", &json!({"auth": auth, "secret": {"client_id": "me", "client_secret": "s"}})).await;
-        let answer = enter(&site, "GET", "/p/api/v1/x").send().await.forwarded(200);
+        let answer = tool_call(&site, "GET", "/p/api/v1/x").send().await.forwarded(200);
         answer.hides("canary");
         let request = site.upstream.received(1).await.remove(0);
         assert_eq!(request.header("authorization"), Some("Bearer t0k-canary"));

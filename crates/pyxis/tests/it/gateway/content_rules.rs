@@ -3,17 +3,17 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Setup, Site};
+use crate::support::{HttpResponse, Setup, Site};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Sends a POST with a body of a type.
-async fn post(site: &Site, path: &str, content_type: &str, body: &str) -> Answer {
+async fn post(site: &Site, path: &str, content_type: &str, body: &str) -> HttpResponse {
     let call = site.forward("POST", path).header("content-type", content_type);
     call.body(body.to_owned()).send().await
 }
 
-async fn post_json(site: &Site, path: &str, body: &Value) -> Answer {
+async fn post_json(site: &Site, path: &str, body: &Value) -> HttpResponse {
     post(site, path, "application/json", &body.to_string()).await
 }
 

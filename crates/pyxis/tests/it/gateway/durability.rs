@@ -22,12 +22,12 @@ fn release_attempts(site: &Site) {
 }
 
 /// Keeps all others from writing until it is released.
-enum Held {
+enum WriteBlocker {
     Sqlite(pyxis_testkit::sqlite::WriteLock),
     Postgres(pyxis_testkit::postgres::OpenTransaction),
 }
 
-impl Held {
+impl WriteBlocker {
     async fn release(self) {
         match self {
             Self::Sqlite(held) => drop(held),
@@ -36,11 +36,13 @@ impl Held {
     }
 }
 
-async fn hold_writes(site: &Site) -> Held {
+async fn hold_writes(site: &Site) -> WriteBlocker {
     if site.app.is_postgres() {
-        return Held::Postgres(site.app.postgres().hold("LOCK TABLE audit_records IN EXCLUSIVE MODE").await);
+        return WriteBlocker::Postgres(
+            site.app.postgres().hold("LOCK TABLE audit_records IN EXCLUSIVE MODE").await,
+        );
     }
-    Held::Sqlite(pyxis_testkit::sqlite::lock_writes(&site.app.data().join("pyxis.db")))
+    WriteBlocker::Sqlite(pyxis_testkit::sqlite::lock_writes(&site.app.data().join("pyxis.db")))
 }
 
 engines! {

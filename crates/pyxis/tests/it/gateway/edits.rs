@@ -4,7 +4,7 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Person, SECRET, Setup, Site, until};
+use crate::support::{HttpResponse, Person, SECRET, Setup, Site, until};
 
 const BODY: &str = r#"{"amount":5000,"to":"acct_1"}"#;
 
@@ -22,7 +22,7 @@ async fn digest(person: &Person, txn: &str) -> String {
     show(person, txn).await["digest"].as_str().unwrap().to_owned()
 }
 
-async fn edit(person: &Person, txn: &str, edit: Value) -> Answer {
+async fn edit(person: &Person, txn: &str, edit: Value) -> HttpResponse {
     person.decide(txn, "approve", &json!({"edit": edit})).await
 }
 
@@ -36,7 +36,7 @@ async fn waiting(site: &Site) -> String {
 }
 
 /// A call that the agent holds open while `edited` approves it with a smaller amount; its answer.
-async fn held(site: &Site) -> Answer {
+async fn call_while_edited(site: &Site) -> HttpResponse {
     let call = site.forward("POST", "/held").header("prefer", "wait=30");
     let call = tokio::spawn(call.header("content-type", "application/json").body(BODY).send());
     let txn = waiting(site).await;
@@ -219,10 +219,10 @@ engines! {
 
     async fn a_response_and_a_failure_of_an_edited_request_say_so(setup: Setup) {
         let site = Site::with(setup).await;
-        let answer = held(&site).await.forwarded(200);
+        let answer = call_while_edited(&site).await.forwarded(200);
         assert_eq!(answer.header("px-edited"), Some("true"));
         site.upstream.reply_with(|_| Reply::abort());
-        let failed = held(&site).await;
+        let failed = call_while_edited(&site).await;
         assert_eq!(failed.header("px-edited"), Some("true"));
         failed.problem(502, "outcome_unknown");
         // What no one edited does not say so, and neither can an upstream.

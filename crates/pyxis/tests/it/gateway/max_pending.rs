@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Answer, Setup, Site};
+use crate::support::{Agent, HttpResponse, Setup, Site};
 
 async fn limited(site: &Site, name: &str, limit: u32) -> Agent {
     let body = json!({"name": name, "credentials": "all", "max_pending": limit});
@@ -15,11 +15,11 @@ async fn limited(site: &Site, name: &str, limit: u32) -> Agent {
     site.app.agent(agent["key"].as_str().unwrap())
 }
 
-async fn ask(site: &Site, agent: &Agent, path: &str) -> Answer {
+async fn post(site: &Site, agent: &Agent, path: &str) -> HttpResponse {
     agent.forward("api", "POST", &site.upstream.url(path)).send().await
 }
 
-fn refused(answer: &Answer, limit: u32) -> Value {
+fn refused(answer: &HttpResponse, limit: u32) -> Value {
     let problem = answer.problem(429, "too_many_pending");
     assert_eq!(problem["max_pending"], limit, "{problem}");
     assert!(problem["detail"].as_str().unwrap().contains("already wait for approval"), "{problem}");
@@ -64,21 +64,21 @@ engines! {
             txns.insert(call.await.unwrap().txn());
         }
         assert_eq!(txns.len(), 1);
-        refused(&ask(&site, &agent, "/other").await, 1);
+        refused(&post(&site, &agent, "/other").await, 1);
     }
 
     async fn a_decision_a_withdrawal_and_the_end_of_the_window_free_a_place(setup: Setup) {
         let site = Site::with(setup).await;
         let agent = limited(&site, "one", 1).await;
-        let mut txn = ask(&site, &agent, "/0").await.txn();
+        let mut txn = post(&site, &agent, "/0").await.txn();
         for (number, end) in ["approve", "deny", "withdraw"].into_iter().enumerate() {
-            refused(&ask(&site, &agent, "/more").await, 1);
+            refused(&post(&site, &agent, "/more").await, 1);
             match end {
                 "approve" => drop(site.owner.approve(&txn).await),
                 "deny" => drop(site.owner.deny(&txn, "no").await),
                 _ => drop(agent.withdraw(&txn).await.expect(204)),
             }
-            txn = ask(&site, &agent, &format!("/{}", number + 1)).await.txn();
+            txn = post(&site, &agent, &format!("/{}", number + 1)).await.txn();
         }
         // Another agent has its own limit, and other requests are not limited.
         site.pause("/other").await;
@@ -88,7 +88,7 @@ engines! {
     async fn a_place_refused_gives_the_idempotency_key_back(setup: Setup) {
         let site = Site::with(setup).await;
         let agent = limited(&site, "one", 1).await;
-        let txn = ask(&site, &agent, "/first").await.txn();
+        let txn = post(&site, &agent, "/first").await.txn();
         let keyed = || agent.forward("api", "POST", &site.upstream.url("/second")).header("idempotency-key", "k");
         refused(&keyed().send().await, 1);
         drop(agent.withdraw(&txn).await.expect(204));
@@ -112,7 +112,7 @@ engines! {
         let txn = sign("one").await.txn();
         assert_eq!(sign("one").await.txn(), txn, "the identical one joins");
         refused(&sign("two").await, 1);
-        refused(&ask(&site, &agent, "/").await, 1);
+        refused(&post(&site, &agent, "/").await, 1);
         site.owner.deny(&txn, "no").await;
         sign("two").await.txn();
     }
@@ -132,14 +132,14 @@ engines! {
         let limited = site.app.cli_json(&["agent", "limit", "usual", "--max-pending", "7"]).await;
         assert_eq!((&limited["max_pending"], &limited["rate_limit_per_hour"]), (&json!(7), &Value::Null));
         assert_eq!(change(json!(1)).await.expect(200).json()["max_pending"], 1);
-        ask(&site, &agent, "/1").await.txn();
-        refused(&ask(&site, &agent, "/2").await, 1);
+        post(&site, &agent, "/1").await.txn();
+        refused(&post(&site, &agent, "/2").await, 1);
         change(json!(2)).await.expect(200);
-        ask(&site, &agent, "/2").await.txn();
+        post(&site, &agent, "/2").await.txn();
         assert_eq!(change(Value::Null).await.expect(200).json()["max_pending"], 100);
         for number in 3..=100 {
-            ask(&site, &agent, &format!("/{number}")).await.txn();
+            post(&site, &agent, &format!("/{number}")).await.txn();
         }
-        refused(&ask(&site, &agent, "/101").await, 100);
+        refused(&post(&site, &agent, "/101").await, 100);
     }
 }

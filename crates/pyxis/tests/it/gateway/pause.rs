@@ -3,7 +3,7 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Browser, SECRET, Setup, Site, until};
+use crate::support::{Browser, HttpResponse, SECRET, Setup, Site, until};
 
 /// Field names of an object, sorted.
 fn fields(object: &Value) -> Vec<&str> {
@@ -311,7 +311,7 @@ engines! {
 }
 
 /// Starts a POST that waits for a decision, and returns it with its transaction.
-async fn waiting(site: &Site) -> (tokio::task::JoinHandle<Answer>, String) {
+async fn waiting(site: &Site) -> (tokio::task::JoinHandle<HttpResponse>, String) {
     let call = site.forward("POST", "/waits").header("prefer", "wait=30").body("x");
     let waiting = tokio::spawn(call.send());
     let txn = until("the request in the inbox", async || {

@@ -4,18 +4,18 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::support::{Agent, Answer, Setup, Site, until};
+use crate::support::{Agent, HttpResponse, Setup, Site, until};
 
 async fn agent(site: &Site, name: &str) -> Agent {
     let agent = site.owner.add_agent(&json!({"name": name, "credentials": "all"})).await;
     site.app.agent(agent["key"].as_str().unwrap())
 }
 
-async fn ask(site: &Site, agent: &Agent, path: &str, body: usize) -> Answer {
+async fn post(site: &Site, agent: &Agent, path: &str, body: usize) -> HttpResponse {
     agent.forward("api", "POST", &site.upstream.url(path)).body("x".repeat(body)).send().await
 }
 
-fn refused(answer: &Answer, quota: &str, limit: u64) {
+fn refused(answer: &HttpResponse, quota: &str, limit: u64) {
     let problem = answer.problem(429, "quota_exceeded");
     assert_eq!((&problem["quota"], &problem["limit"]), (&json!(quota), &json!(limit)), "{problem}");
     assert!(problem["agent_action"].is_string() && answer.header("retry-after").is_some(), "{answer:?}");
@@ -48,20 +48,20 @@ engines! {
         })
         .await;
         site.owner.approve(&paused[0]).await;
-        ask(&site, &agents[0], "/more", 1).await.txn();
+        post(&site, &agents[0], "/more", 1).await.txn();
     }
 
     async fn an_agent_fills_the_disk_only_up_to_its_quota_and_others_go_on(setup: Setup) {
         let setup = setup.env("PX_AGENT_KEPT_MAX_BYTES", "50000").env("PX_WORKSPACE_KEPT_MAX_BYTES", "90000");
         let site = Site::with(setup).await;
         let (one, two) = (agent(&site, "one").await, agent(&site, "two").await);
-        let first = ask(&site, &one, "/a", 30_000).await.txn();
-        refused(&ask(&site, &one, "/b", 30_000).await, "agent_kept_bytes", 50_000);
+        let first = post(&site, &one, "/a", 30_000).await.txn();
+        refused(&post(&site, &one, "/b", 30_000).await, "agent_kept_bytes", 50_000);
         drop(one.withdraw(&first).await.expect(204));
-        refused(&ask(&site, &one, "/c", 30_000).await, "agent_kept_bytes", 50_000);
-        ask(&site, &two, "/d", 45_000).await.txn();
-        refused(&ask(&site, &one, "/e", 19_000).await, "workspace_kept_bytes", 90_000);
-        ask(&site, &one, "/f", 100).await.txn();
+        refused(&post(&site, &one, "/c", 30_000).await, "agent_kept_bytes", 50_000);
+        post(&site, &two, "/d", 45_000).await.txn();
+        refused(&post(&site, &one, "/e", 19_000).await, "workspace_kept_bytes", 90_000);
+        post(&site, &one, "/f", 100).await.txn();
     }
 
     async fn a_response_beyond_the_quota_is_passed_on_and_not_kept_for_its_key(setup: Setup) {

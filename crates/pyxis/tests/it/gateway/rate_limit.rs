@@ -3,7 +3,7 @@
 use pyxis_testkit::engines;
 use serde_json::json;
 
-use crate::support::{Agent, Answer, Setup, Site, in_one_hour};
+use crate::support::{Agent, HttpResponse, Setup, Site, in_one_hour};
 
 async fn limited(site: &Site, name: &str, limit: u32) -> Agent {
     let body = json!({"name": name, "credentials": "all", "rate_limit_per_hour": limit});
@@ -11,7 +11,7 @@ async fn limited(site: &Site, name: &str, limit: u32) -> Agent {
     site.app.agent(agent["key"].as_str().unwrap())
 }
 
-async fn ask(site: &Site, agent: &Agent, method: &str) -> Answer {
+async fn forward(site: &Site, agent: &Agent, method: &str) -> HttpResponse {
     agent.forward("api", method, &site.upstream.url("/")).send().await
 }
 
@@ -45,13 +45,13 @@ engines! {
         in_one_hour(setup, async |setup| {
             let mut site = Site::with(setup).await;
             let agent = limited(&site, "three", 3).await;
-            ask(&site, &agent, "GET").await.forwarded(200);
+            forward(&site, &agent, "GET").await.forwarded(200);
             site.app.restart().await;
-            ask(&site, &agent, "GET").await.forwarded(200);
+            forward(&site, &agent, "GET").await.forwarded(200);
             site.app.kill().await;
             site.app.serve();
-            ask(&site, &agent, "GET").await.forwarded(200);
-            ask(&site, &agent, "GET").await.problem(429, "rate_limited");
+            forward(&site, &agent, "GET").await.forwarded(200);
+            forward(&site, &agent, "GET").await.problem(429, "rate_limited");
         })
         .await;
     }
@@ -62,9 +62,9 @@ async fn a_request_over_the_limit_creates_no_transaction() {
     in_one_hour(Setup::new(), async |setup| {
         let site = Site::with(setup).await;
         let agent = limited(&site, "one", 1).await;
-        let txn = ask(&site, &agent, "POST").await.txn();
+        let txn = forward(&site, &agent, "POST").await.txn();
         for _ in 0..3 {
-            ask(&site, &agent, "PUT").await.problem(429, "rate_limited");
+            forward(&site, &agent, "PUT").await.problem(429, "rate_limited");
         }
         let inbox = site.owner.client.get("/approvals").send().await.expect(200).json();
         assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
@@ -106,11 +106,11 @@ async fn keys_count_alone_and_no_limit_means_no_limit() {
     in_one_hour(Setup::new(), async |setup| {
         let site = Site::with(setup).await;
         let (one, two) = (limited(&site, "one", 1).await, limited(&site, "two", 1).await);
-        ask(&site, &one, "GET").await.forwarded(200);
-        ask(&site, &one, "GET").await.problem(429, "rate_limited");
-        ask(&site, &two, "GET").await.forwarded(200);
+        forward(&site, &one, "GET").await.forwarded(200);
+        forward(&site, &one, "GET").await.problem(429, "rate_limited");
+        forward(&site, &two, "GET").await.forwarded(200);
         for _ in 0..20 {
-            ask(&site, &site.agent, "GET").await.forwarded(200);
+            forward(&site, &site.agent, "GET").await.forwarded(200);
         }
     })
     .await;

@@ -11,8 +11,8 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::support::answer::Opened;
 use crate::support::client::dial;
+use crate::support::response::StreamedResponse;
 use crate::support::{SECRET, Site};
 
 const MARK: &str = "[REDACTED:api]";
@@ -74,7 +74,7 @@ async fn the_value_of_a_trailer_is_scrubbed_over_http_1_too() {
 }
 
 /// Reads exactly as much as expected, in any number of pieces.
-async fn next(answer: &mut Opened, expected: &str) {
+async fn next(answer: &mut StreamedResponse, expected: &str) {
     let mut seen = Vec::new();
     while seen.len() < expected.len() {
         seen.extend_from_slice(&answer.chunk().await.expect("more of the stream"));

@@ -10,12 +10,12 @@ use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;
 
 use crate::support::leaks::{encodings, found};
-use crate::support::{Answer, SECRET, Setup, Site};
+use crate::support::{HttpResponse, SECRET, Setup, Site};
 
 const MARK: &str = "[REDACTED:api]";
 
 #[track_caller]
-fn clean(answer: &Answer) {
+fn clean(answer: &HttpResponse) {
     let everything = format!("{:?} {:?}", answer.headers, answer.trailers).into_bytes();
     let seen = found(SECRET, &[everything.as_slice(), &answer.body].concat());
     assert!(seen.is_empty(), "the agent sees {seen:?} in {}", answer.text());

@@ -3,11 +3,11 @@
 use pyxis_testkit::engines;
 use serde_json::json;
 
-use crate::support::{Answer, App, Setup};
+use crate::support::{App, HttpResponse, Setup};
 
 const EMAIL: &str = "somebody@people.example";
 
-async fn sign_in(app: &App, password: &str) -> Answer {
+async fn sign_in(app: &App, password: &str) -> HttpResponse {
     app.anonymous().post("/session", &json!({"email": EMAIL, "password": password})).send().await
 }
 

@@ -13,13 +13,13 @@ async fn key(site: &Site, name: &str, algorithm: &str) -> Value {
     site.owner.add_credential(&body).await
 }
 
-fn ask(site: &Site, name: &str, body: &Value) -> Call {
+fn sign_call(site: &Site, name: &str, body: &Value) -> Call {
     site.agent.client.post("/sign", body).header("x-px-credential", name)
 }
 
 /// Requests a signature, approves, and returns the agent's result.
 async fn signed(site: &Site, name: &str, body: &Value) -> Value {
-    let txn = ask(site, name, body).send().await.txn();
+    let txn = sign_call(site, name, body).send().await.txn();
     site.owner.approve(&txn).await;
     let outcome = site.agent.outcome(&txn).await;
     assert_eq!((&outcome["response"]["status"], &outcome["upstream_status"]), (&json!(200), &Value::Null));
@@ -44,7 +44,7 @@ engines! {
             .send().await.expect(200);
         let free = json!({"auto_approve_methods": ["GET", "POST"], "auto_approve_urls": ["/sign"]});
         let body = json!({"payload": "hello", "encoding": "utf8", "algorithm": "secp256k1", "hash": "sha256"});
-        let answer = ask(&site, "treasury", &body).send().await.expect(202).json();
+        let answer = sign_call(&site, "treasury", &body).send().await.expect(202).json();
         assert_eq!(answer["status"], "pending");
         site.owner.set_policy("treasury", &free).await;
         let signed = signed(&site, "treasury", &body).await;
@@ -97,7 +97,7 @@ engines! {
             "payload": typed.to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
             "description": "Pay the rent",
         });
-        let txn = ask(&site, "treasury", &body).send().await.txn();
+        let txn = sign_call(&site, "treasury", &body).send().await.txn();
         let seen = site.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
         let signing = &seen["signing"];
         assert_eq!(
@@ -111,7 +111,7 @@ engines! {
         assert_eq!(signing["description"], "Pay the rent");
 
         let blind = json!({"payload": "ab".repeat(32), "algorithm": "secp256k1"});
-        let txn = ask(&site, "treasury", &blind).send().await.txn();
+        let txn = sign_call(&site, "treasury", &blind).send().await.txn();
         let seen = site.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
         assert!(seen["signing"]["warning"].as_str().unwrap().contains("Only a hash"), "{seen}");
     }
@@ -126,16 +126,16 @@ engines! {
             ("payload", json!({"payload": "0x0", "algorithm": "secp256k1", "hash": "sha256"})),
             ("payload", json!({"payload": "7b7d", "algorithm": "secp256k1", "format": "eip712"})),
         ] {
-            let problem = ask(&site, "treasury", &body).send().await.problem(422, "invalid_field");
+            let problem = sign_call(&site, "treasury", &body).send().await.problem(422, "invalid_field");
             assert_eq!(problem["field"], field, "{problem}");
         }
         let unknown = json!({"payload": "00", "algorithm": "secp256k1", "blob": 1});
-        ask(&site, "treasury", &unknown).send().await.problem(422, "invalid_field");
-        ask(&site, "treasury", &json!({})).body("{").send().await.problem(400, "invalid_json");
+        sign_call(&site, "treasury", &unknown).send().await.problem(422, "invalid_field");
+        sign_call(&site, "treasury", &json!({})).body("{").send().await.problem(400, "invalid_json");
         let body = json!({"payload": "00", "algorithm": "secp256k1", "hash": "sha256"});
-        ask(&site, "api", &body).send().await.problem(400, "invalid_header");
-        ask(&site, "nothing", &body).send().await.problem(404, "credential_not_found");
-        ask(&site, "treasury", &body)
+        sign_call(&site, "api", &body).send().await.problem(400, "invalid_header");
+        sign_call(&site, "nothing", &body).send().await.problem(404, "credential_not_found");
+        sign_call(&site, "treasury", &body)
             .header("x-px-target", "https://a.example/")
             .send()
             .await
@@ -154,7 +154,7 @@ engines! {
         let answer = site.owner.client.patch("/admin/credentials/treasury", &patch).send().await;
         assert_eq!(answer.problem(422, "invalid_field")["field"], "allowed_hosts");
         let body = json!({"payload": "00", "algorithm": "ed25519"});
-        let txn = ask(&site, "treasury", &body).send().await.txn();
+        let txn = sign_call(&site, "treasury", &body).send().await.txn();
         let answer = site.owner.decide(&txn, "approve", &json!({"grant_seconds": 900})).await;
         assert_eq!(answer.problem(422, "invalid_field")["field"], "grant_seconds");
         site.owner.deny(&txn, "no").await;
@@ -192,7 +192,7 @@ engines! {
         let site = Site::bare(setup).await;
         let before = key(&site, "treasury", "ed25519").await;
         let body = json!({"payload": "00", "algorithm": "ed25519"});
-        let txn = ask(&site, "treasury", &body).send().await.txn();
+        let txn = sign_call(&site, "treasury", &body).send().await.txn();
         let secret = json!({"secret": "11".repeat(32)});
         site.owner.client.put("/admin/credentials/treasury/secret", &secret).send().await.expect(200);
         site.owner.approve(&txn).await;

@@ -17,7 +17,7 @@ fn payload(hex: &str) -> Value {
     json!({"payload": hex, "algorithm": "ed25519"})
 }
 
-fn ask(agent: &Agent, hex: &str) -> Call {
+fn sign_call(agent: &Agent, hex: &str) -> Call {
     agent.client.post("/sign", &payload(hex)).header("x-px-credential", "treasury")
 }
 
@@ -38,9 +38,9 @@ engines! {
             let agent = site.app.agent(made["key"].as_str().unwrap());
             // A request with invalid control headers does not count.
             agent.client.post("/sign", &payload("00")).send().await.problem(400, "missing_header");
-            let txn = ask(&agent, "00").send().await.txn();
+            let txn = sign_call(&agent, "00").send().await.txn();
             agent.forward("api", "GET", &site.upstream.url("/")).send().await.forwarded(200);
-            let refused = ask(&agent, "01").send().await;
+            let refused = sign_call(&agent, "01").send().await;
             assert_eq!(refused.header("ratelimit-limit"), Some("2"));
             refused.problem(429, "rate_limited");
             agent.forward("api", "GET", &site.upstream.url("/")).send().await.problem(429, "rate_limited");
@@ -54,7 +54,7 @@ engines! {
 
     async fn an_idempotency_key_stands_for_one_signature(setup: Setup) {
         let site = site(setup).await;
-        let keyed = |hex: &str| ask(&site.agent, hex).header("idempotency-key", "k").send();
+        let keyed = |hex: &str| sign_call(&site.agent, hex).header("idempotency-key", "k").send();
         let txn = keyed("00").await.txn();
         assert_eq!(keyed("00").await.txn(), txn);
         keyed("01").await.problem(422, "idempotency_key_reused");
@@ -66,28 +66,28 @@ engines! {
 
     async fn who_prefers_to_wait_gets_the_signature_or_the_refusal(setup: Setup) {
         let site = site(setup).await;
-        let waiting = tokio::spawn(ask(&site.agent, "00").header("prefer", "wait=30").send());
+        let waiting = tokio::spawn(sign_call(&site.agent, "00").header("prefer", "wait=30").send());
         site.owner.approve(&pending(&site).await).await;
         let signed = waiting.await.unwrap().forwarded(200).json();
         assert_eq!(signed["algorithm"], "ed25519");
-        let waiting = tokio::spawn(ask(&site.agent, "01").header("prefer", "wait=30").send());
+        let waiting = tokio::spawn(sign_call(&site.agent, "01").header("prefer", "wait=30").send());
         site.owner.deny(&pending(&site).await, "not this one").await;
         assert_eq!(waiting.await.unwrap().problem(403, "approval_denied")["reason"], "not this one");
-        ask(&site.agent, "02").header("prefer", "wait=0").send().await.txn();
+        sign_call(&site.agent, "02").header("prefer", "wait=0").send().await.txn();
     }
 
     async fn two_approvers_and_passkeys_are_asked_for_as_the_policy_says(setup: Setup) {
         let site = site(setup).await;
         let bo = site.app.admin("bo@people.example").await;
         site.owner.set_policy("treasury", &json!({"min_approvals": 2})).await;
-        let txn = ask(&site.agent, "00").send().await.txn();
+        let txn = sign_call(&site.agent, "00").send().await.txn();
         let first = site.owner.approve(&txn).await;
         assert_eq!(first, json!({"status": "pending", "approvals": 1, "min_approvals": 2}));
         assert_eq!(site.agent.poll(&txn).await["status"], "pending");
         assert_eq!(bo.approve(&txn).await["status"], "approved");
         assert_eq!(site.agent.outcome(&txn).await["response"]["status"], 200);
         site.owner.set_policy("treasury", &json!({"passkey_required": true})).await;
-        let txn = ask(&site.agent, "01").send().await.txn();
+        let txn = sign_call(&site.agent, "01").send().await.txn();
         site.owner.decide(&txn, "approve", &json!({})).await.problem(412, "passkey_required");
         assert_eq!(site.agent.poll(&txn).await["status"], "pending");
     }

@@ -3,7 +3,7 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::tasks::{action, approved, passes, propose, say, seen};
+use super::tasks::{action, approved, get_task, passes, post_task, propose};
 use crate::support::{Setup, Site};
 
 /// Path of the default agent.
@@ -30,7 +30,7 @@ engines! {
             assert!(passes(&site, &site.agent, "POST", "/things").await);
         }
         assign(json!(["other"])).await;
-        let stopped = seen(&site, &task).await;
+        let stopped = get_task(&site, &task).await;
         assert_eq!(
             (&stopped["state"], &stopped["reason"]),
             (&json!("stopped"), &json!("credential taken from the agent"))
@@ -47,9 +47,9 @@ engines! {
             let everything = json!({});
             let disabled = json!({"enabled": false});
             let disable = site.owner.client.patch(&path, &disabled).send();
-            let (_, disabled) = tokio::join!(say(&site.owner, &task, "approve", &everything), disable);
+            let (_, disabled) = tokio::join!(post_task(&site.owner, &task, "approve", &everything), disable);
             disabled.expect(200);
-            let state = seen(&site, &task).await["state"].clone();
+            let state = get_task(&site, &task).await["state"].clone();
             assert!(state == "withdrawn" || state == "stopped", "round {round}: {state}");
             site.owner.client.patch(&path, &json!({"enabled": true})).send().await.expect(200);
         }
@@ -71,7 +71,7 @@ engines! {
             let mixed = json!([action(&site, "POST", &format!("/mixed/{round}"), 1), other]);
             for (actions, is_mine) in [(mixed, false), (json!([api]), true)] {
                 let task = propose(&site.agent, &actions, 30).await;
-                say(&site.owner, &task, "approve", &json!({})).await.expect(200);
+                post_task(&site.owner, &task, "approve", &json!({})).await.expect(200);
                 if is_mine {
                     mine.insert(0, task.clone());
                 }

@@ -4,7 +4,7 @@ use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::task_ends::agent_path;
-use super::tasks::{action, propose, say, seen};
+use super::tasks::{action, get_task, post_task, propose};
 use crate::support::{Setup, Site};
 
 /// Audit records about a task, oldest first: kind, actor and detail.
@@ -34,10 +34,10 @@ engines! {
         patch(json!({"enabled": false})).await;
         assert_eq!(waiting(&site).await, 1);
         for task in [&one, &two] {
-            let withdrawn = seen(&site, task).await;
+            let withdrawn = get_task(&site, task).await;
             assert_eq!((&withdrawn["state"], &withdrawn["reason"]), (&json!("withdrawn"), &json!("agent disabled")));
-            say(&site.owner, task, "approve", &json!({})).await.problem(409, "conflict");
-            say(&site.owner, task, "deny", &json!({})).await.problem(409, "conflict");
+            post_task(&site.owner, task, "approve", &json!({})).await.problem(409, "conflict");
+            post_task(&site.owner, task, "deny", &json!({})).await.problem(409, "conflict");
             let records = records(&site, task).await;
             assert_eq!(records[1]["kind"], "task.withdrawn");
             let detail = json!({
@@ -46,7 +46,7 @@ engines! {
             assert_eq!((records.len(), &records[1]["detail"]), (2, &detail));
             assert_eq!(records[1]["actor_name"], "owner@localhost");
         }
-        assert_eq!(seen(&site, &other).await["state"], "proposed", "of another agent");
+        assert_eq!(get_task(&site, &other).await["state"], "proposed", "of another agent");
         patch(json!({"enabled": true})).await;
         let told = site.agent.client.get(&format!("/agent/tasks/{one}")).send().await.expect(200).json();
         assert_eq!((&told["state"], &told["reason"]), (&json!("withdrawn"), &json!("agent disabled")));
@@ -59,7 +59,7 @@ engines! {
         let task = propose(&site.agent, &json!([action(&site, "POST", "/1", 1)]), 60).await;
         let path = agent_path(&site).await;
         site.owner.client.delete(&path).send().await.expect(204);
-        let withdrawn = seen(&site, &task).await;
+        let withdrawn = get_task(&site, &task).await;
         assert_eq!((&withdrawn["state"], &withdrawn["reason"]), (&json!("withdrawn"), &json!("agent removed")));
         let records = records(&site, &task).await;
         assert_eq!((&records[1]["kind"], &records[1]["detail"]["reason"]), (&json!("task.withdrawn"), &json!("agent removed")));
@@ -69,7 +69,7 @@ engines! {
         let site = Site::with(setup).await;
         let task = propose(&site.agent, &json!([action(&site, "POST", "/1", 1)]), 60).await;
         site.app.cli(&["agent", "disable", "default-agent"]).await.expect(0);
-        assert_eq!(seen(&site, &task).await["state"], "withdrawn");
+        assert_eq!(get_task(&site, &task).await["state"], "withdrawn");
     }
 
     async fn a_disabled_agent_leaves_no_proposal_however_fast_it_proposes(setup: Setup) {

@@ -3,8 +3,8 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::tasks::{action, passes, propose, say, seen};
-use crate::support::{Answer, Setup, Site};
+use super::tasks::{action, get_task, passes, post_task, propose};
+use crate::support::{HttpResponse, Setup, Site};
 
 /// Secret of the credential `other`.
 const OTHER: &str = "plain-canary-4711";
@@ -15,12 +15,12 @@ async fn with_other(setup: Setup) -> Site {
     site
 }
 
-async fn ask(site: &Site, purpose: &str, actions: &Value) -> Answer {
+async fn propose_with_purpose(site: &Site, purpose: &str, actions: &Value) -> HttpResponse {
     let body = json!({"purpose": purpose, "actions": actions, "minutes": 5});
     site.agent.client.post("/agent/tasks", &body).send().await
 }
 
-async fn told(site: &Site, task: &str) -> Value {
+async fn get_own_task(site: &Site, task: &str) -> Value {
     site.agent.client.get(&format!("/agent/tasks/{task}")).send().await.expect(200).json()
 }
 
@@ -40,16 +40,16 @@ engines! {
             let mut guessing = action(&site, "POST", &format!("/{guess}"), 1);
             guessing["content"] = json!([format!("json /to = \"{guess}\"")]);
             let actions = json!([guessing, action(&site, "POST", &format!("/plain/{guess}"), 1)]);
-            let task = ask(&site, &format!("Use {guess}"), &actions).await.expect(202).json();
+            let task = propose_with_purpose(&site, &format!("Use {guess}"), &actions).await.expect(202).json();
             let id = task["task_id"].as_str().unwrap().to_owned();
             assert_eq!(task["purpose"], Value::Null);
             assert_eq!(task["actions"][0]["url"], actions[0]["url"], "the agent gets its own URL back");
             for member in ["url", "content"] {
-                assert_eq!(told(&site, &id).await["actions"][0][member], actions[0][member]);
+                assert_eq!(get_own_task(&site, &id).await["actions"][0][member], actions[0][member]);
             }
             shapes.push(shape(task).to_string().replace(guess, ""));
             site.owner.client.get(&format!("/tasks/{id}")).send().await.expect(200).hides(OTHER);
-            say(&site.owner, &id, "approve", &json!({})).await.expect(200).hides(OTHER);
+            post_task(&site.owner, &id, "approve", &json!({})).await.expect(200).hides(OTHER);
             assert!(passes(&site, &site.agent, "POST", &format!("/plain/{guess}")).await, "{guess}");
         }
         assert_eq!(shapes[0], shapes[1]);
@@ -57,7 +57,7 @@ engines! {
         let actions = json!([action(&site, "POST", "/a", 1)]);
         let mut ids = Vec::new();
         for purpose in [format!("Use {OTHER}"), "Use [REDACTED:other]".to_owned()] {
-            let task = ask(&site, &purpose, &actions).await.expect(202).json();
+            let task = propose_with_purpose(&site, &purpose, &actions).await.expect(202).json();
             ids.push(task["task_id"].clone());
         }
         assert_ne!(ids[0], ids[1]);
@@ -73,11 +73,11 @@ engines! {
         let mut own = action(&site, "POST", &format!("/{OTHER}"), 1);
         own["credential"] = json!("other");
         let actions = json!([action(&site, "POST", "/a", 1), own]);
-        let refused = ask(&site, "Use it", &actions).await.problem(422, "invalid_field");
+        let refused = propose_with_purpose(&site, "Use it", &actions).await.problem(422, "invalid_field");
         assert_eq!(refused["field"], "actions[1].url");
         let mut own = action(&site, "POST", "/a", 1);
         (own["credential"], own["content"]) = (json!("other"), json!([format!("json /to = \"{OTHER}\"")]));
-        let refused = ask(&site, "Use it", &json!([own])).await.problem(422, "invalid_field");
+        let refused = propose_with_purpose(&site, "Use it", &json!([own])).await.problem(422, "invalid_field");
         assert_eq!(refused["field"], "actions[0].content");
         let records = site.app.audit().await;
         let record = records.iter().find(|record| record["kind"] == "task.proposed").expect("a record");
@@ -100,7 +100,7 @@ engines! {
         ] {
             let mut guess = action(&site, "POST", &format!("/{OTHER}"), 1);
             guess[member] = value;
-            ask(&site, "Use it", &json!([guess])).await.problem(429, "too_many_pending");
+            propose_with_purpose(&site, "Use it", &json!([guess])).await.problem(429, "too_many_pending");
         }
         propose(&site.agent, &json!([action(&site, "POST", "/4", 1)]), 60).await;
     }
@@ -108,14 +108,14 @@ engines! {
     async fn an_agent_does_not_learn_who_decided_and_people_do(setup: Setup) {
         let site = Site::with(setup).await;
         let task = propose(&site.agent, &json!([action(&site, "POST", "/a", 1)]), 60).await;
-        say(&site.owner, &task, "approve", &json!({})).await.expect(200);
-        let running = told(&site, &task).await;
+        post_task(&site.owner, &task, "approve", &json!({})).await.expect(200);
+        let running = get_own_task(&site, &task).await;
         assert_eq!((&running["state"], running.get("decided_by")), (&json!("approved"), None));
-        say(&site.owner, &task, "stop", &json!({})).await.expect(200);
-        let shown = seen(&site, &task).await;
+        post_task(&site.owner, &task, "stop", &json!({})).await.expect(200);
+        let shown = get_task(&site, &task).await;
         let owner = shown["decided_by"].as_str().expect("an address").to_owned();
         assert_eq!((&shown["reason"], &shown["stopped_by"]), (&json!("stopped by a person"), &json!(owner)));
-        let stopped = told(&site, &task).await;
+        let stopped = get_own_task(&site, &task).await;
         assert_eq!((&stopped["state"], &stopped["reason"]), (&json!("stopped"), &json!("stopped by a person")));
         for answer in [running, stopped] {
             assert!(!answer.to_string().contains(&owner), "{answer}");
@@ -133,10 +133,10 @@ engines! {
         let port = format!(":{}/", site.upstream.addr().port());
         let padded = plain.replace(&port, &port.replace(':', ":0"));
         let task = propose(&site.agent, &with_url(padded), 60).await;
-        assert_eq!(seen(&site, &task).await["actions"][0]["url"], plain);
+        assert_eq!(get_task(&site, &task).await["actions"][0]["url"], plain);
         for hidden in ["/%74hings/*", "/things;x/*", "/%2574hings/*"] {
             let actions = with_url(site.upstream.url(hidden));
-            let refused = ask(&site, "Use it", &actions).await.problem(422, "invalid_field");
+            let refused = propose_with_purpose(&site, "Use it", &actions).await.problem(422, "invalid_field");
             assert_eq!(refused["field"], "actions[0].url");
             assert!(refused["detail"].as_str().unwrap().contains(&plain), "{hidden}: {refused}");
         }

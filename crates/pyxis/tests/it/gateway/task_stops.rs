@@ -5,7 +5,7 @@ use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
 use super::task_ends::agent_path;
-use super::tasks::{action, approved, passes, propose, say, seen};
+use super::tasks::{action, approved, get_task, passes, post_task, propose};
 use super::token_refresh::{connect, manager, two_accounts};
 use crate::support::{Setup, Site};
 
@@ -16,9 +16,9 @@ async fn check(site: &Site, reason: &str, kind: &str, change: impl AsyncFnOnce()
     assert!(passes(site, &site.agent, "POST", "/things").await);
     // One that is over, and one that was never approved, are not stopped.
     let over = approved(site, "POST", "/over", 100).await;
-    say(&site.owner, &over, "stop", &json!({})).await.expect(200);
+    post_task(&site.owner, &over, "stop", &json!({})).await.expect(200);
     change().await;
-    let stopped = seen(site, &task).await;
+    let stopped = get_task(site, &task).await;
     assert_eq!((&stopped["state"], &stopped["reason"]), (&json!("stopped"), &json!(reason)));
     let records = site.app.audit().await;
     let of_task =
@@ -91,8 +91,8 @@ engines! {
         let waiting = propose(&site.agent, &json!([action(&site, "POST", "/more", 1)]), 60).await;
         let running = approved(&site, "POST", "/things", 5).await;
         site.policy(&json!({"require_approval_urls": ["/elsewhere"]})).await;
-        assert_eq!(seen(&site, &running).await["state"], "approved");
-        assert_eq!(seen(&site, &waiting).await["state"], "proposed");
+        assert_eq!(get_task(&site, &running).await["state"], "approved");
+        assert_eq!(get_task(&site, &waiting).await["state"], "proposed");
         let records = site.app.audit().await;
         assert!(!records.iter().any(|record| record["kind"] == "task.stopped"), "{records:#?}");
     }

@@ -3,14 +3,14 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Answer, Person, Setup, Site};
+use crate::support::{Agent, HttpResponse, Person, Setup, Site};
 
 /// An action of the credential `api`.
 pub(super) fn action(site: &Site, method: &str, path: &str, max_uses: u32) -> Value {
     json!({"credential": "api", "method": method, "url": site.upstream.url(path), "max_uses": max_uses})
 }
 
-async fn try_propose(agent: &Agent, actions: &Value, minutes: u32) -> Answer {
+async fn try_propose(agent: &Agent, actions: &Value, minutes: u32) -> HttpResponse {
     let body = json!({"purpose": "Tidy the things", "actions": actions, "minutes": minutes});
     agent.client.post("/agent/tasks", &body).send().await
 }
@@ -22,18 +22,18 @@ pub(super) async fn propose(agent: &Agent, actions: &Value, minutes: u32) -> Str
     task["task_id"].as_str().expect("an id").to_owned()
 }
 
-pub(super) async fn say(person: &Person, task: &str, verb: &str, body: &Value) -> Answer {
+pub(super) async fn post_task(person: &Person, task: &str, verb: &str, body: &Value) -> HttpResponse {
     person.client.post(&format!("/tasks/{task}/{verb}"), body).send().await
 }
 
 /// Proposes a task with one action and approves it.
 pub(super) async fn approved(site: &Site, method: &str, path: &str, max_uses: u32) -> String {
     let task = propose(&site.agent, &json!([action(site, method, path, max_uses)]), 60).await;
-    say(&site.owner, &task, "approve", &json!({})).await.expect(200);
+    post_task(&site.owner, &task, "approve", &json!({})).await.expect(200);
     task
 }
 
-pub(super) async fn seen(site: &Site, task: &str) -> Value {
+pub(super) async fn get_task(site: &Site, task: &str) -> Value {
     site.owner.client.get(&format!("/tasks/{task}")).send().await.expect(200).json()
 }
 
@@ -59,7 +59,7 @@ async fn approved_with(site: &Site, path: &str, conditions: &Value) -> String {
     let mut action = action(site, "POST", path, 10);
     action["content"] = conditions.clone();
     let task = propose(&site.agent, &json!([action]), 60).await;
-    say(&site.owner, &task, "approve", &json!({})).await.expect(200);
+    post_task(&site.owner, &task, "approve", &json!({})).await.expect(200);
     task
 }
 
@@ -94,7 +94,7 @@ engines! {
         let actions = json!([action(&site, "POST", "/things/*", 3), action(&site, "DELETE", "/old", 1)]);
         let task = propose(&site.agent, &actions, 60).await;
         assert!(!passes(&site, &site.agent, "POST", "/things/1").await, "no one approved it yet");
-        let answer = say(&site.owner, &task, "approve", &json!({})).await.expect(200).json();
+        let answer = post_task(&site.owner, &task, "approve", &json!({})).await.expect(200).json();
         assert_eq!(answer["state"], "approved");
         assert!(passes(&site, &site.agent, "POST", "/things/1?x=1").await);
         assert!(passes(&site, &site.agent, "DELETE", "/old").await);
@@ -106,7 +106,7 @@ engines! {
         let body = json!({"method": "POST", "url": url, "agent": "default-agent"});
         let explained = site.owner.client.post("/admin/policies/api/explain", &body).send().await.expect(200).json();
         assert_eq!((&explained["decision"], &explained["rule"]), (&json!("auto_approve"), &json!("task")));
-        let task = seen(&site, &task).await;
+        let task = get_task(&site, &task).await;
         let uses: Vec<_> = task["actions"].as_array().unwrap().iter().map(|action| action["uses"].clone()).collect();
         assert_eq!(uses, [1, 1], "{task}");
     }
@@ -123,12 +123,12 @@ engines! {
             (json!({"minutes": 61}), "minutes"),
             (json!({"minutes": 0}), "minutes"),
         ] {
-            let refused = say(&site.owner, &task, "approve", &body).await.problem(422, "invalid_field");
+            let refused = post_task(&site.owner, &task, "approve", &body).await.problem(422, "invalid_field");
             assert_eq!(refused["field"], field, "{body}");
         }
-        assert_eq!(seen(&site, &task).await["state"], "proposed");
+        assert_eq!(get_task(&site, &task).await["state"], "proposed");
         let part = json!({"actions": [{"position": 2, "max_uses": 1}], "minutes": 15});
-        let task = say(&site.owner, &task, "approve", &part).await.expect(200).json();
+        let task = post_task(&site.owner, &task, "approve", &part).await.expect(200).json();
         assert_eq!((&task["actions"][0]["max_uses"], &task["actions"][1]["max_uses"]), (&json!(0), &json!(1)));
         assert!(!passes(&site, &site.agent, "POST", "/a").await);
         assert!(passes(&site, &site.agent, "POST", "/b").await);
@@ -151,7 +151,7 @@ engines! {
         }
         assert_eq!(passed, 7);
         assert_eq!(site.upstream.requests().len(), 7);
-        assert_eq!(seen(&site, &task).await["actions"][0]["uses"], 7);
+        assert_eq!(get_task(&site, &task).await["actions"][0]["uses"], 7);
     }
 
     async fn each_use_of_a_task_is_audited_with_its_id(setup: Setup) {
@@ -160,7 +160,7 @@ engines! {
         for _ in 0..2 {
             assert!(passes(&site, &site.agent, "POST", "/things").await);
         }
-        say(&site.owner, &task, "stop", &json!({})).await.expect(200);
+        post_task(&site.owner, &task, "stop", &json!({})).await.expect(200);
         let records = site.app.audit().await;
         let of_task = |record: &&Value| record["detail"]["task_id"] == json!(task);
         let kinds: Vec<_> = records.iter().filter(of_task).map(|record| record["kind"].as_str().unwrap()).collect();
@@ -175,11 +175,11 @@ engines! {
         let site = Site::with(setup).await;
         let task = approved(&site, "POST", "/things", 100).await;
         assert!(passes(&site, &site.agent, "POST", "/things").await);
-        let stopped = say(&site.owner, &task, "stop", &json!({})).await.expect(200).json();
+        let stopped = post_task(&site.owner, &task, "stop", &json!({})).await.expect(200).json();
         assert_eq!(stopped["state"], "stopped");
         assert!(!passes(&site, &site.agent, "POST", "/things").await);
-        say(&site.owner, &task, "stop", &json!({})).await.problem(409, "conflict");
-        say(&site.owner, &task, "approve", &json!({})).await.problem(409, "conflict");
+        post_task(&site.owner, &task, "stop", &json!({})).await.problem(409, "conflict");
+        post_task(&site.owner, &task, "approve", &json!({})).await.problem(409, "conflict");
     }
 
     async fn a_task_ends_at_its_time(setup: Setup) {
@@ -189,9 +189,9 @@ engines! {
         assert!(passes(&site, &site.agent, "POST", "/things").await);
         site.app.sql("UPDATE tasks SET expires_at = created_at");
         assert!(!passes(&site, &site.agent, "POST", "/things").await);
-        assert_eq!(seen(&site, &task).await["state"], "ended");
-        assert_eq!(seen(&site, &late).await["state"], "expired");
-        say(&site.owner, &late, "approve", &json!({})).await.problem(409, "conflict");
+        assert_eq!(get_task(&site, &task).await["state"], "ended");
+        assert_eq!(get_task(&site, &late).await["state"], "expired");
+        post_task(&site.owner, &late, "approve", &json!({})).await.problem(409, "conflict");
         // Its place is free again, and so is its wording.
         let again = propose(&site.agent, &json!([action(&site, "POST", "/late", 1)]), 60).await;
         assert_ne!(again, late);
@@ -202,11 +202,11 @@ engines! {
         let root = action(&site, "POST", "/", 100);
         let task = propose(&site.agent, &json!([root]), 60).await;
         site.policy(&json!({"deny_urls": ["/denied"], "require_approval_urls": ["/asked"]})).await;
-        say(&site.owner, &task, "approve", &json!({})).await.expect(200);
+        post_task(&site.owner, &task, "approve", &json!({})).await.expect(200);
         assert!(passes(&site, &site.agent, "POST", "/free").await);
         assert!(!passes(&site, &site.agent, "POST", "/asked/1").await);
         site.forward("POST", "/denied").send().await.problem(403, "denied_by_policy");
-        let uses = &seen(&site, &task).await["actions"][0]["uses"];
+        let uses = &get_task(&site, &task).await["actions"][0]["uses"];
         assert_eq!(uses, 1, "what asks or is denied uses nothing up");
         site.policy(&json!({"content_rules": ["/free json /amount <= 5"]})).await;
         assert!(!passes(&site, &site.agent, "POST", "/free").await, "content that a rule finds asks");
@@ -236,7 +236,7 @@ engines! {
         assert!(pays(&site, &large).await, "a long body is read and sent whole");
         let sent = site.upstream.requests();
         assert_eq!(sent.last().unwrap().body, large.to_string().into_bytes());
-        let task = seen(&site, &task).await;
+        let task = get_task(&site, &task).await;
         assert_eq!((&task["actions"][0]["uses"], &task["actions"][0]["content"]), (&json!(2), &conditions));
         let records = site.app.audit().await;
         let proposed = records.iter().find(|record| record["kind"] == "task.approved").unwrap();
@@ -271,7 +271,7 @@ engines! {
         assert!(pays(&site, &json!({"amount": 50, "to": "me"})).await);
         let limit = approved_with(&site, "/pay", &json!(["json /amount <= 100"])).await;
         assert!(pays(&site, &large).await);
-        assert_eq!(seen(&site, &limit).await["actions"][0]["uses"], 1);
+        assert_eq!(get_task(&site, &limit).await["actions"][0]["uses"], 1);
         assert!(!pays(&site, &json!({"amount": 101, "to": "me"})).await);
         let call = site.forward("POST", "/pay").header("content-type", "application/json");
         call.body(json!({"amount": 5, "to": "you"}).to_string()).send().await.problem(403, "denied_by_policy");
@@ -310,7 +310,7 @@ engines! {
             assert!(!passes(&site, &site.agent, "POST", "/things").await, "{tighter}");
             site.policy(&json!({})).await;
             assert!(!passes(&site, &site.agent, "POST", "/things").await, "{tighter} was taken back");
-            let task = seen(&site, &task).await;
+            let task = get_task(&site, &task).await;
             assert_eq!((&task["state"], &task["reason"]), (&json!("stopped"), &json!("policy tightened")));
         }
     }
@@ -321,14 +321,14 @@ engines! {
         let path = "/admin/credentials/api/secret";
         site.owner.client.put(path, &json!({"secret": "another-canary"})).send().await;
         assert!(!passes(&site, &site.agent, "POST", "/things").await);
-        assert_eq!(seen(&site, &task).await["reason"], "secret replaced");
+        assert_eq!(get_task(&site, &task).await["reason"], "secret replaced");
         let task = approved(&site, "POST", "/things", 100).await;
         let waiting = propose(&site.agent, &json!([action(&site, "POST", "/more", 1)]), 60).await;
         site.app.cli(&["agent", "disable", "default-agent"]).await.expect(0);
-        say(&site.owner, &waiting, "approve", &json!({})).await.problem(409, "conflict");
+        post_task(&site.owner, &waiting, "approve", &json!({})).await.problem(409, "conflict");
         site.app.cli(&["agent", "enable", "default-agent"]).await.expect(0);
         assert!(!passes(&site, &site.agent, "POST", "/things").await);
-        assert_eq!(seen(&site, &task).await["reason"], "agent disabled");
+        assert_eq!(get_task(&site, &task).await["reason"], "agent disabled");
     }
 
     async fn a_task_and_its_uses_survive_a_restart(setup: Setup) {
@@ -339,8 +339,8 @@ engines! {
         site.app.restart().await;
         assert!(passes(&site, &site.agent, "POST", "/things").await);
         assert!(!passes(&site, &site.agent, "POST", "/things").await);
-        assert_eq!(seen(&site, &task).await["actions"][0]["uses"], 2);
-        say(&site.owner, &waiting, "approve", &json!({})).await.expect(200);
+        assert_eq!(get_task(&site, &task).await["actions"][0]["uses"], 2);
+        post_task(&site.owner, &waiting, "approve", &json!({})).await.expect(200);
         assert!(passes(&site, &site.agent, "POST", "/more").await);
     }
 
@@ -357,22 +357,22 @@ engines! {
         let both = propose(&site.agent, &json!([action(&site, "POST", "/a", 1), other]), 30).await;
         let part = json!({"actions": [{"position": 1, "max_uses": 1}]});
         for (verb, body) in [("approve", &json!({})), ("approve", &part), ("deny", &json!({})), ("stop", &json!({}))] {
-            say(&member, &both, verb, body).await.problem(403, "not_eligible");
+            post_task(&member, &both, verb, body).await.problem(403, "not_eligible");
         }
         member.client.get(&format!("/tasks/{both}")).send().await.problem(403, "not_eligible");
         let list = member.client.get("/tasks").send().await.expect(200).json();
         assert_eq!(list["tasks"], json!([]));
         let long = propose(&site.agent, &json!([action(&site, "POST", "/a", 1)]), 31).await;
-        let refused = say(&member, &long, "approve", &json!({})).await.problem(422, "invalid_field");
+        let refused = post_task(&member, &long, "approve", &json!({})).await.problem(422, "invalid_field");
         assert_eq!(refused["field"], "minutes");
-        say(&member, &long, "approve", &json!({"minutes": 30})).await.expect(200);
+        post_task(&member, &long, "approve", &json!({"minutes": 30})).await.expect(200);
         let list = member.client.get("/tasks?state=approved").send().await.expect(200).json();
         assert_eq!(list["tasks"].as_array().unwrap().len(), 1);
         let narrowed = json!({"allowed_approvers": ["bo@people.example"]});
         site.app.admin("bo@people.example").await;
         site.policy(&narrowed).await;
         let short = propose(&site.agent, &json!([action(&site, "POST", "/c", 1)]), 5).await;
-        say(&member, &short, "approve", &json!({})).await.problem(403, "not_eligible");
+        post_task(&member, &short, "approve", &json!({})).await.problem(403, "not_eligible");
     }
 }
 
@@ -382,7 +382,7 @@ engines! {
         let task = propose(&site.agent, &json!([action(&site, "POST", "/a", 1)]), 5).await;
         let wait = site.agent.client.get(&format!("/agent/tasks/{task}?wait=30")).send();
         let waiting = tokio::spawn(wait);
-        say(&site.owner, &task, "deny", &json!({"reason": "Not today"})).await.expect(200);
+        post_task(&site.owner, &task, "deny", &json!({"reason": "Not today"})).await.expect(200);
         let told = waiting.await.unwrap().expect(200).json();
         assert_eq!((&told["state"], &told["reason"]), (&json!("denied"), &json!("Not today")));
         let second = second_agent(&site).await;
@@ -402,7 +402,7 @@ engines! {
         try_propose(&site.agent, &one_more, 5).await.problem(429, "too_many_pending");
         let withdrawn = site.agent.client.post(&format!("/agent/tasks/{first}/withdraw"), &json!({}));
         assert_eq!(withdrawn.send().await.expect(200).json()["state"], "withdrawn");
-        say(&site.owner, &first, "approve", &json!({})).await.problem(409, "conflict");
+        post_task(&site.owner, &first, "approve", &json!({})).await.problem(409, "conflict");
         propose(&site.agent, &one_more, 5).await;
     }
 
@@ -456,9 +456,9 @@ engines! {
         site.app.admin("bo@people.example").await;
         let task = propose(&site.agent, &json!([action(&site, "POST", "/a", 1)]), 5).await;
         site.policy(&json!({"min_approvals": 2})).await;
-        let refused = say(&site.owner, &task, "approve", &json!({})).await.problem(422, "invalid_field");
+        let refused = post_task(&site.owner, &task, "approve", &json!({})).await.problem(422, "invalid_field");
         assert_eq!(refused["field"], "actions");
         site.policy(&json!({})).await;
-        say(&site.owner, &task, "approve", &json!({})).await.expect(200);
+        post_task(&site.owner, &task, "approve", &json!({})).await.expect(200);
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{SECRET, Setup, Site};
 
 /// Sends a GET with these credential fields and these agent headers, and returns the request as it arrived upstream.
-async fn arrived(fields: Value, path: &str, headers: &[(&str, &str)]) -> Received {
+async fn upstream_request(fields: Value, path: &str, headers: &[(&str, &str)]) -> Received {
     let site = Site::bare(Setup::new()).await;
     site.credential("api", &fields).await;
     let mut call = site.forward("GET", path);
@@ -23,14 +23,14 @@ async fn arrived(fields: Value, path: &str, headers: &[(&str, &str)]) -> Receive
 #[tokio::test]
 async fn bearer_replaces_the_agents_own_authorization() {
     let fields = json!({"auth": {"kind": "bearer"}, "secret": "t0ken-canary"});
-    let request = arrived(fields, "/", &[("authorization", "Bearer mine")]).await;
+    let request = upstream_request(fields, "/", &[("authorization", "Bearer mine")]).await;
     assert_eq!(request.header("authorization"), Some("Bearer t0ken-canary"));
 }
 
 #[tokio::test]
 async fn one_header_carries_the_secret_as_it_is() {
     let fields = json!({"auth": {"kind": "header", "name": "X-Api-Key"}, "secret": "t0ken-canary"});
-    let request = arrived(fields, "/", &[("x-api-key", "mine")]).await;
+    let request = upstream_request(fields, "/", &[("x-api-key", "mine")]).await;
     assert_eq!(request.header("x-api-key"), Some("t0ken-canary"));
 }
 
@@ -43,7 +43,8 @@ async fn several_headers_are_formatted_from_fields_of_the_secret() {
         ]},
         "secret": {"app": "app-canary", "token": "t0ken-canary"},
     });
-    let request = arrived(fields, "/", &[("x-app", "mine"), ("x-token", "mine"), ("x-other", "kept")]).await;
+    let request =
+        upstream_request(fields, "/", &[("x-app", "mine"), ("x-token", "mine"), ("x-other", "kept")]).await;
     assert_eq!(request.header("x-app"), Some("id=app-canary"));
     assert_eq!(request.header("x-token"), Some("Token t0ken-canary; v=1"));
     assert_eq!(request.header("x-other"), Some("kept"));
@@ -52,8 +53,12 @@ async fn several_headers_are_formatted_from_fields_of_the_secret() {
 #[tokio::test]
 async fn no_other_spelling_of_the_credentials_header_arrives() {
     let fields = json!({"auth": {"kind": "header", "name": "X-Api-Key"}, "secret": SECRET});
-    let received =
-        arrived(fields, "/", &[("x_api_key", "mine"), ("x.api.key", "mine"), ("x-api-keys", "other")]).await;
+    let received = upstream_request(
+        fields,
+        "/",
+        &[("x_api_key", "mine"), ("x.api.key", "mine"), ("x-api-keys", "other")],
+    )
+    .await;
     assert_eq!(received.header("x-api-key"), Some(SECRET));
     assert_eq!((received.header("x_api_key"), received.header("x.api.key")), (None, None));
     assert_eq!(received.header("x-api-keys"), Some("other"));
@@ -64,7 +69,7 @@ async fn basic_encodes_user_and_password() {
     let expected = format!("Basic {}", STANDARD.encode("user:pa:ss-canary"));
     for secret in [json!({"username": "user", "password": "pa:ss-canary"}), json!("user:pa:ss-canary")] {
         let fields = json!({"auth": {"kind": "basic"}, "secret": secret});
-        let request = arrived(fields, "/", &[("authorization", "Basic bWluZTo=")]).await;
+        let request = upstream_request(fields, "/", &[("authorization", "Basic bWluZTo=")]).await;
         assert_eq!(request.header("authorization"), Some(expected.as_str()));
     }
 }
@@ -72,7 +77,7 @@ async fn basic_encodes_user_and_password() {
 #[tokio::test]
 async fn query_replaces_the_agents_own_parameter_and_keeps_the_others() {
     let fields = json!({"auth": {"kind": "query", "parameter": "api_key"}, "secret": "a b&c=canary"});
-    let request = arrived(fields, "/x?a=1&api_key=mine&b=2&api%5Fkey=mine", &[]).await;
+    let request = upstream_request(fields, "/x?a=1&api_key=mine&b=2&api%5Fkey=mine", &[]).await;
     let (path, query) = request.target.split_once('?').unwrap();
     assert_eq!(path, "/x");
     let pairs: Vec<&str> = query.split('&').collect();
@@ -86,7 +91,7 @@ async fn query_replaces_the_agents_own_parameter_and_keeps_the_others() {
 #[tokio::test]
 async fn cookie_carries_the_secret_and_the_agents_cookies_stay_behind() {
     let fields = json!({"auth": {"kind": "cookie", "name": "session"}, "secret": "c00kie-canary"});
-    let request = arrived(fields, "/", &[("cookie", "session=mine; other=1")]).await;
+    let request = upstream_request(fields, "/", &[("cookie", "session=mine; other=1")]).await;
     assert_eq!(request.header("cookie"), Some("session=c00kie-canary"));
 }
 
@@ -121,7 +126,7 @@ async fn headers_that_are_not_the_upstreams_business_stay_behind() {
         ("accept", "text/plain"),
         ("user-agent", "agent/1"),
     ]);
-    let request = arrived(fields, "/", &sent).await;
+    let request = upstream_request(fields, "/", &sent).await;
     for (name, _) in dropped.iter().filter(|(name, _)| *name != "idempotency-key") {
         assert_eq!(request.header(name), None, "{name} went upstream");
     }

@@ -67,19 +67,19 @@ impl Scene {
     }
 
     /// A handshake at `/p/api/…` with more headers.
-    async fn enter(&self, path: &str, headers: &[(&str, &str)]) -> Socket {
-        self.enter_as(&format!("Bearer {}", self.key()), path, headers).await
+    async fn open_socket(&self, path: &str, headers: &[(&str, &str)]) -> Socket {
+        self.open_socket_as(&format!("Bearer {}", self.key()), path, headers).await
     }
 
     /// The same with the authorization of any agent.
-    async fn enter_as(&self, bearer: &str, path: &str, headers: &[(&str, &str)]) -> Socket {
+    async fn open_socket_as(&self, bearer: &str, path: &str, headers: &[(&str, &str)]) -> Socket {
         let headers = [&[("Authorization", bearer)], headers].concat();
         Socket::open(self.address(), &format!("/p/api{path}"), &headers).await
     }
 
     /// Both sides of an open WebSocket.
     async fn connected(&mut self) -> (Socket, Socket) {
-        let agent = self.enter("/live", &[]).await.opened();
+        let agent = self.open_socket("/live", &[]).await.opened();
         (agent, self.host.accept().await)
     }
 

@@ -11,7 +11,7 @@ use super::{Desk, rejects, wallet};
 use crate::support::Setup;
 
 /// The mark by which a checkpoint recognizes its file: a hash of the first and the last KiB of the part read.
-fn mark(read: &str) -> String {
+fn checkpoint_hash(read: &str) -> String {
     let end = read.len().min(1024);
     sha256_hex(format!("{}{}", &read[..end], &read[read.len() - end..]).as_bytes())
 }
@@ -33,7 +33,7 @@ impl Desk {
                 "lines": lines, "bytes": read.len(), "accepted": lines - rejected, "replaced": 0, "unchanged": 0,
                 "rejected": rejected, "last": hex::decode(digest.trim_start_matches("0x")).expect("hex"),
             },
-            "mark": mark(read),
+            "mark": checkpoint_hash(read),
             "workspace": self.app.bootstrap["workspace_id"],
             "rejects": directory.join(format!("{name}.rejects.jsonl")),
             "rejects_bytes": rejects.rfind('\n').map_or(0, |end| end + 1),

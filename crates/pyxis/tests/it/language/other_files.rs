@@ -79,7 +79,7 @@ impl<'p> Phrases<'p> {
 
     /// Lines of a text with a banned phrase, each with the phrase.
     pub(super) fn find(&self, text: &str) -> Vec<(usize, String)> {
-        let words = words(text);
+        let words = split_words(text);
         let mut found = Vec::new();
         for (at, word) in words.iter().enumerate() {
             let candidates = self.0.get(word.lower().as_str()).into_iter().flatten();
@@ -96,27 +96,27 @@ impl<'p> Phrases<'p> {
 }
 
 /// True if the words are those of the phrase, without punctuation between them.
-fn follows(phrase: &[&str], words: &[Word<'_>]) -> bool {
+fn follows(phrase: &[&str], words: &[LetterRun<'_>]) -> bool {
     phrase.len() <= words.len()
         && phrase.iter().zip(words).all(|(one, word)| word.lower() == *one)
         && words[1..phrase.len()].iter().all(|word| word.is_joined)
 }
 
 /// A run of letters. `camelCase` and `snake_case` are two words each.
-struct Word<'t> {
+struct LetterRun<'t> {
     start: usize,
     text: &'t str,
     /// True if at most spaces, underscores, or a line end with marks of a comment are before it.
     is_joined: bool,
 }
 
-impl Word<'_> {
+impl LetterRun<'_> {
     fn lower(&self) -> String {
         self.text.to_ascii_lowercase()
     }
 }
 
-fn words(text: &str) -> Vec<Word<'_>> {
+fn split_words(text: &str) -> Vec<LetterRun<'_>> {
     let bytes = text.as_bytes();
     let (mut found, mut end) = (Vec::new(), 0);
     let mut at = 0;
@@ -133,7 +133,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
         {
             at += 1;
         }
-        found.push(Word { start, text: &text[start..at], is_joined: is_gap(&bytes[end..start]) });
+        found.push(LetterRun { start, text: &text[start..at], is_joined: is_gap(&bytes[end..start]) });
         end = at;
     }
     found

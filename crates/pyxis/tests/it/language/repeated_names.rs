@@ -39,9 +39,9 @@ fn name(item: &str) -> &str {
 
 /// True if every word of the comment is in the name. Digits and code say more.
 fn is_repetition(comment: &str, name: &str) -> bool {
-    let known: BTreeSet<String> = words(name).into_iter().collect();
+    let known: BTreeSet<String> = split_words(name).into_iter().collect();
     let said: Vec<String> =
-        words(comment).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect();
+        split_words(comment).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect();
     !comment.contains('`')
         && !comment.contains(|c: char| c.is_ascii_digit())
         && !said.is_empty()
@@ -49,7 +49,7 @@ fn is_repetition(comment: &str, name: &str) -> bool {
 }
 
 /// The words of a sentence or of a name, in lower case and without the `s` of a plural.
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_lower = false;
     for c in text.chars() {

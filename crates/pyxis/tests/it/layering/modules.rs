@@ -9,14 +9,14 @@ pub(super) type Needs = BTreeMap<String, BTreeSet<String>>;
 pub(super) type Levels = BTreeMap<Vec<String>, Needs>;
 
 /// One file: the modules that lead to it, none for the root of the crate, and its text.
-pub(super) struct Source {
+pub(super) struct ModuleSource {
     pub(super) place: Vec<String>,
     pub(super) text: String,
 }
 
 /// The needs of a crate's modules: everything that they name by a path, except in comments and tests. A name that a
 /// module re-exports counts as one of its original child.
-pub(super) fn needs(sources: &[Source]) -> Levels {
+pub(super) fn needs(sources: &[ModuleSource]) -> Levels {
     let mut tests = Vec::new();
     let read: Vec<(&[String], String)> = sources
         .iter()
@@ -36,7 +36,7 @@ pub(super) fn needs(sources: &[Source]) -> Levels {
         for depth in 0..place.len() {
             levels.entry(place[..depth].to_vec()).or_default().entry(place[depth].clone()).or_default();
         }
-        for path in named(place, code) {
+        for path in named_paths(place, code) {
             // The two paths diverge at one level, and there one sibling needs the other.
             let depth = place.iter().zip(&path).take_while(|(own, other)| own == other).count();
             let (Some(own), Some(name)) = (place.get(depth), path.get(depth)) else { continue };
@@ -74,7 +74,7 @@ fn re_exports<'r>(
 }
 
 /// The paths in the code of a module, from the root of the crate.
-fn named(place: &[String], code: &str) -> Vec<Vec<String>> {
+fn named_paths(place: &[String], code: &str) -> Vec<Vec<String>> {
     let owned = |path: &[&str]| path.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();
     let mut all: Vec<Vec<String>> = paths(code, "crate::").iter().map(|path| owned(path)).collect();
     for path in paths(code, "super::") {
@@ -184,7 +184,7 @@ fn walk<'n>(
 
 #[test]
 fn a_module_needs_what_it_names_outside_comments_and_tests() {
-    let source = |place: &str, text: &str| Source {
+    let source = |place: &str, text: &str| ModuleSource {
         place: place.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
         text: text.to_owned(),
     };

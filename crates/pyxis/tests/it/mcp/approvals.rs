@@ -309,7 +309,7 @@ async fn a_client_that_opens_pages_is_asked_to_and_carries_a_state_that_is_not_t
     other["body"] = json!({"title": "another body"});
     let added = site.owner.add_agent(&json!({"name": "second"})).await;
     let stranger =
-        Mcp::of(&site.app, added["key"].as_str().unwrap()).able(json!({"elicitation": {"url": {}}}));
+        Mcp::for_key(&site.app, added["key"].as_str().unwrap()).able(json!({"elicitation": {"url": {}}}));
     // In the middle: the last character may hold bits that nobody reads.
     let (before, after) = state.split_at(state.len() / 2);
     let other_letter = if after.starts_with('A') { "B" } else { "A" };
@@ -335,7 +335,7 @@ async fn the_transaction_of_another_agent_is_unknown() {
     let site = impatient(Setup::new()).await;
     let txn = txn(&Mcp::new(&site).forward(&site, "POST", "/things").await);
     let added = site.owner.add_agent(&json!({"name": "second"})).await;
-    let stranger = Mcp::of(&site.app, added["key"].as_str().unwrap());
+    let stranger = Mcp::for_key(&site.app, added["key"].as_str().unwrap());
     for tool in ["wait", "withdraw"] {
         let result = stranger.tool(tool, json!({"txn_id": txn})).await;
         assert_eq!(

@@ -17,7 +17,7 @@ engines! {
         let tokens = scene.tokens().await;
         assert_eq!((&tokens["token_type"], &tokens["expires_in"], &tokens["scope"]), (&json!("Bearer"), &json!(3600), &json!("mcp")));
         let access = text(&tokens, "access_token");
-        let mcp = Mcp::of(&scene.site.app, &access);
+        let mcp = Mcp::for_key(&scene.site.app, &access);
         let services = mcp.tool("services", json!({})).await;
         assert_eq!(services["structuredContent"]["agent"], "assistant");
         let read = mcp.forward(&scene.site, "GET", "/things").await;
@@ -80,9 +80,10 @@ async fn the_metadata_names_only_the_configured_origin_whatever_host_a_request_n
             assert_eq!(server[member], true);
         }
     }
-    let challenge =
-        |answer: crate::support::Answer| answer.expect(401).header("www-authenticate").unwrap().to_owned();
-    let mcp = Mcp::of(&site.app, "px_access_unknown");
+    let challenge = |answer: crate::support::HttpResponse| {
+        answer.expect(401).header("www-authenticate").unwrap().to_owned()
+    };
+    let mcp = Mcp::for_key(&site.app, "px_access_unknown");
     let list = || mcp.request("tools/list", &json!({})).set("host", "evil.example");
     let found =
         format!("resource_metadata=\"{base}/.well-known/oauth-protected-resource/mcp\", scope=\"mcp\"");
@@ -98,7 +99,7 @@ async fn without_the_dashboard_nobody_could_consent_so_nothing_is_offered() {
     let site = Site::with(Setup::new().env("PX_SURFACES", "proxy")).await;
     site.app.anonymous().get("/.well-known/oauth-protected-resource").send().await.expect(404);
     site.app.anonymous().get("/.well-known/oauth-authorization-server").send().await.expect(404);
-    let mcp = Mcp::of(&site.app, "px_agent_wrong");
+    let mcp = Mcp::for_key(&site.app, "px_agent_wrong");
     let answer = mcp.request("tools/list", &json!({})).send().await.expect(401);
     assert!(!answer.header("www-authenticate").unwrap().contains("resource_metadata"), "{answer:?}");
 }
@@ -154,7 +155,8 @@ async fn a_new_agent_is_made_with_the_consent_and_a_refusal_is_told_to_the_clien
     let page = scene.answer(&[], &new).await.expect(200);
     let code = text(&parameters(&return_url(&page)), "code");
     let tokens = scene.exchange(&code, &[]).send().await.expect(200).json();
-    let services = Mcp::of(&scene.site.app, &text(&tokens, "access_token")).tool("services", json!({})).await;
+    let services =
+        Mcp::for_key(&scene.site.app, &text(&tokens, "access_token")).tool("services", json!({})).await;
     assert_eq!(services["structuredContent"]["agent"], "newcomer");
     assert_eq!(services["structuredContent"]["services"][0]["credential"], "api");
     let denied =

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::client::Mcp;
 use super::oauth_client::{REDIRECT, Scene};
-use crate::support::{Answer, App, Setup, Site};
+use crate::support::{App, HttpResponse, Setup, Site};
 
 const PAGE: &str = "https://inspector.example";
 
@@ -17,7 +17,7 @@ const DOCUMENTS: [&str; 5] = [
 ];
 const ENDPOINTS: [&str; 3] = ["/oauth/token", "/oauth/register", "/oauth/revoke"];
 
-async fn preflight(app: &App, path: &str, method: &str, headers: &str) -> Answer {
+async fn preflight(app: &App, path: &str, method: &str, headers: &str) -> HttpResponse {
     let call = app.anonymous().call("OPTIONS", path).header("origin", PAGE);
     call.header("access-control-request-method", method)
         .header("access-control-request-headers", headers)
@@ -27,14 +27,14 @@ async fn preflight(app: &App, path: &str, method: &str, headers: &str) -> Answer
 
 /// Asserts that a page of any origin may read the response, and that no cookie counts.
 #[track_caller]
-fn readable(answer: &Answer) {
+fn readable(answer: &HttpResponse) {
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{answer:?}");
     assert_eq!(answer.header("access-control-allow-credentials"), None, "{answer:?}");
 }
 
 /// Asserts that only pages of the server's own origin may read the response.
 #[track_caller]
-fn unreadable(answer: &Answer) {
+fn unreadable(answer: &HttpResponse) {
     assert_eq!(answer.header("access-control-allow-origin"), None, "{answer:?}");
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, Call, Client, Site};
+use crate::support::{App, Call, Client, HttpResponse, Site};
 
 pub(super) const NEWEST: &str = "2026-07-28";
 
@@ -17,11 +17,11 @@ pub(super) struct Mcp {
 impl Mcp {
     /// A client of the newest version, with the key of the default agent.
     pub(super) fn new(site: &Site) -> Self {
-        Self::of(&site.app, site.app.bootstrap["agent_key"].as_str().unwrap())
+        Self::for_key(&site.app, site.app.bootstrap["agent_key"].as_str().unwrap())
     }
 
     /// A client of the newest version, with this key.
-    pub(super) fn of(app: &App, key: &str) -> Self {
+    pub(super) fn for_key(app: &App, key: &str) -> Self {
         Self::at(app.anonymous(), key)
     }
 
@@ -124,7 +124,7 @@ pub(super) fn forwarded(site: &Site, method: &str, path: &str) -> Value {
 }
 
 /// The JSON-RPC message of an answer, whether it came as JSON or as an event.
-pub(super) fn message_of(answer: &Answer) -> Value {
+pub(super) fn message_of(answer: &HttpResponse) -> Value {
     let text = answer.text();
     let json = text.lines().rev().find_map(|line| line.strip_prefix("data:")).unwrap_or(&text);
     serde_json::from_str(json).unwrap_or_else(|_| panic!("no message: {answer:?}"))

@@ -42,7 +42,7 @@ engines! {
         assert_eq!(format!("{shown}{joined}"), body.replace(SECRET, "[REDACTED:api]"));
 
         let added = site.owner.add_agent(&json!({"name": "second"})).await;
-        let stranger = Mcp::of(&site.app, added["key"].as_str().unwrap());
+        let stranger = Mcp::for_key(&site.app, added["key"].as_str().unwrap());
         for (mcp, uri) in [
             (&stranger, rest(&long).clone()),
             (&mcp, json!("pyxis://responses/00000000-0000-4000-8000-000000000000")),

@@ -4,9 +4,9 @@ use pyxis_testkit::engines;
 use serde_json::json;
 
 use super::oauth_client::{Scene, VERIFIER, form, register, text};
-use crate::support::{Answer, Setup};
+use crate::support::{HttpResponse, Setup};
 
-fn invalid_grant(answer: Answer) {
+fn invalid_grant(answer: HttpResponse) {
     assert_eq!(answer.expect(400).json()["error"], "invalid_grant");
 }
 

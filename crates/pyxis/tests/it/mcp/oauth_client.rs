@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::Mcp;
-use crate::support::{Answer, App, Browser, Call, Setup, Site};
+use crate::support::{App, Browser, Call, HttpResponse, Setup, Site};
 
 /// The example of RFC 7636, appendix B.
 pub(super) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -58,14 +58,14 @@ impl Scene {
     }
 
     /// The consent page of a request.
-    pub(super) async fn consent_page(&self, changed: &[(&str, &str)]) -> Answer {
+    pub(super) async fn consent_page(&self, changed: &[(&str, &str)]) -> HttpResponse {
         let request = self.request(changed);
         let pairs: Vec<_> = request.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         self.manager.get(&format!("/app/oauth/consent?{}", encoded(&pairs))).await
     }
 
     /// The manager's answer to a request.
-    pub(super) async fn answer(&self, changed: &[(&str, &str)], answer: &[(&str, &str)]) -> Answer {
+    pub(super) async fn answer(&self, changed: &[(&str, &str)], answer: &[(&str, &str)]) -> HttpResponse {
         let request = self.request(changed);
         let pairs = request.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let fields: Vec<_> = pairs.chain(answer.iter().copied()).collect();
@@ -119,7 +119,7 @@ impl Scene {
 
     /// The status of a message to the MCP server with this token.
     pub(super) async fn status(&self, token: &str) -> u16 {
-        Mcp::of(&self.site.app, token).request("tools/list", &json!({})).send().await.status
+        Mcp::for_key(&self.site.app, token).request("tools/list", &json!({})).send().await.status
     }
 
     /// The connections of the agent `assistant`.
@@ -166,14 +166,14 @@ pub(super) fn base(app: &App) -> String {
 }
 
 /// The URL that a page takes the browser to.
-pub(super) fn return_url(page: &Answer) -> String {
+pub(super) fn return_url(page: &HttpResponse) -> String {
     let page = page.text();
     let (_, rest) = page.split_once("content=\"0;url=").unwrap_or_else(|| panic!("no way back: {page}"));
     rest.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&")
 }
 
 /// The URL by which a person may tell a client about its mistake.
-pub(super) fn link_back(page: &Answer) -> String {
+pub(super) fn link_back(page: &HttpResponse) -> String {
     let page = page.text();
     let (before, _) =
         page.split_once("rel=\"noreferrer\">Go back to").unwrap_or_else(|| panic!("no link: {page}"));

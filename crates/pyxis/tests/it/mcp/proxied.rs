@@ -290,7 +290,7 @@ async fn calls_of_two_agents_in_one_session_have_ids_of_their_own() {
         reply
     });
     let added = site.owner.add_agent(&json!({"name": "second", "credentials": ["docs"]})).await;
-    let (first, second) = (Mcp::new(&site), Mcp::of(&site.app, added["key"].as_str().unwrap()));
+    let (first, second) = (Mcp::new(&site), Mcp::for_key(&site.app, added["key"].as_str().unwrap()));
     let (one, two) = tokio::join!(
         first.tool("docs__search", json!({"q": "one"})),
         second.tool("docs__search", json!({"q": "two"})),
@@ -367,7 +367,7 @@ async fn hostile_lists_are_bounded_cleaned_and_kept_apart() {
     let one = all.iter().find(|tool| tool["name"] == "docs__call").unwrap();
     assert_eq!(one["description"], "Hidden text");
     let added = site.owner.add_agent(&json!({"name": "second", "credentials": ["api"]})).await;
-    let stranger = Mcp::of(&site.app, added["key"].as_str().unwrap());
+    let stranger = Mcp::for_key(&site.app, added["key"].as_str().unwrap());
     assert!(names(&stranger).await.is_empty());
     let unknown =
         stranger.request("tools/call", &json!({"name": "docs__call", "arguments": {}})).send().await;

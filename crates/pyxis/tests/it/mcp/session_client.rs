@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::client::Mcp;
-use crate::support::answer::Opened;
-use crate::support::{Answer, Call};
+use crate::support::response::StreamedResponse;
+use crate::support::{Call, HttpResponse};
 
 /// The response to the handshake of a client with these capabilities.
-pub(super) async fn handshake(mcp: &Mcp, version: &str, capabilities: Value) -> Answer {
+pub(super) async fn handshake(mcp: &Mcp, version: &str, capabilities: Value) -> HttpResponse {
     let params = json!({
         "protocolVersion": version, "capabilities": capabilities,
         "clientInfo": {"name": "older", "version": "3"},
@@ -32,7 +32,7 @@ pub(super) async fn begin_plain(mcp: &Mcp) -> Mcp {
 
 /// An open stream of events.
 pub(super) struct Events {
-    opened: Opened,
+    opened: StreamedResponse,
     text: String,
 }
 

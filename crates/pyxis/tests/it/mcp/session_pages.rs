@@ -20,7 +20,7 @@ async fn called(site: &Site, mcp: &Mcp) -> Events {
 }
 
 /// The request to open a page, and its transaction.
-async fn asked(events: &mut Events) -> (Value, String) {
+async fn page_request(events: &mut Events) -> (Value, String) {
     let request = events.next().await.expect("a request");
     assert_eq!(request["method"], "elicitation/create", "{request}");
     let params = &request["params"];
@@ -42,7 +42,7 @@ engines! {
         let site = Site::with(setup).await;
         let mcp = page_opener(&site).await;
         let mut events = called(&site, &mcp).await;
-        let (request, txn) = asked(&mut events).await;
+        let (request, txn) = page_request(&mut events).await;
         respond(&mcp, &request, "accept").await;
         assert_eq!(site.agent.poll(&txn).await["status"], "pending", "only the page decides");
         assert_eq!(site.upstream.requests().len(), 0);
@@ -52,7 +52,7 @@ engines! {
         assert_eq!(events.next().await, None);
         assert_eq!(site.upstream.requests().len(), 1);
         // It was delivered, so the same call is a new request.
-        let (_, next) = asked(&mut called(&site, &mcp).await).await;
+        let (_, next) = page_request(&mut called(&site, &mcp).await).await;
         assert_ne!(next, txn);
     }
 
@@ -60,7 +60,7 @@ engines! {
         let site = Site::with(setup).await;
         let mcp = page_opener(&site).await;
         let mut events = called(&site, &mcp).await;
-        let (_, txn) = asked(&mut events).await;
+        let (_, txn) = page_request(&mut events).await;
         let canceled = json!({
             "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7},
         });
@@ -80,7 +80,7 @@ async fn a_client_that_declines_gets_the_text_when_the_wait_is_over() {
     let mcp = page_opener(&site).await;
     for action in ["decline", "cancel"] {
         let mut events = called(&site, &mcp).await;
-        let (request, txn) = asked(&mut events).await;
+        let (request, txn) = page_request(&mut events).await;
         let result = events.next().await.expect("a result");
         assert!(text(&result["result"]).contains(&txn), "{result}");
         respond(&mcp, &request, action).await;
@@ -121,7 +121,7 @@ async fn a_held_call_of_a_client_that_opens_pages_is_one_request_to_people() {
     let site = Site::new().await;
     let mcp = page_opener(&site).await;
     let mut events = called(&site, &mcp).await;
-    let (_, txn) = asked(&mut events).await;
+    let (_, txn) = page_request(&mut events).await;
     assert_eq!(waiting(&site).await, txn);
     site.owner.deny(&txn, "not today").await;
     let result = events.next().await.expect("a result");

@@ -119,7 +119,7 @@ async fn a_client_beyond_the_limit_is_served_without_a_session_until_another_end
     let read = mcp.forward(&site, "GET", "/things").await;
     assert_eq!(read["structuredContent"]["status"], 200, "{read}");
     let added = site.owner.add_agent(&json!({"name": "second"})).await;
-    begin_plain(&Mcp::of(&site.app, added["key"].as_str().unwrap())).await;
+    begin_plain(&Mcp::for_key(&site.app, added["key"].as_str().unwrap())).await;
     sessions[0].bare("DELETE").send().await.expect(202);
     begin_plain(&mcp).await;
 }

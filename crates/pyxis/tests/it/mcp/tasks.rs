@@ -117,7 +117,7 @@ async fn the_tasks_of_another_agent_are_unknown_and_go_on() {
     let mcp = with_tasks(&site);
     let task = mcp.forward(&site, "POST", "/things").await;
     let added = site.owner.add_agent(&json!({"name": "second"})).await;
-    let stranger = Mcp::of(&site.app, added["key"].as_str().unwrap())
+    let stranger = Mcp::for_key(&site.app, added["key"].as_str().unwrap())
         .able(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
     for (mcp, task) in [(&stranger, id(&task)), (&mcp, json!({"taskId": "nothing"}))] {
         let mut update = task.clone();

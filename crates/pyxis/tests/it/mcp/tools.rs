@@ -79,7 +79,7 @@ async fn limited(site: &Site, limits: &Value) -> Mcp {
         agent[name] = limit.clone();
     }
     let added = site.owner.add_agent(&agent).await;
-    Mcp::of(&site.app, added["key"].as_str().unwrap())
+    Mcp::for_key(&site.app, added["key"].as_str().unwrap())
 }
 
 /// The transaction of a pending call.

@@ -15,14 +15,14 @@ use crate::support::metrics::{page, value};
 use crate::support::{App, Setup};
 
 /// Where a metric is seen with the value of its cause.
-enum Witness {
+enum MetricCoverage {
     /// The test of that name, which names the metric in its file.
     Test(&'static str),
     /// No test can cause it from outside.
     None(&'static str),
 }
 
-use Witness::Test;
+use MetricCoverage::Test;
 
 const MOVES: &str = "requests_and_what_becomes_of_them_move_their_metrics";
 const SQLITE: &str = "the_log_of_sqlite_is_measured";
@@ -37,11 +37,11 @@ const PAGE: &str = "the_page_shows_routes_the_state_of_the_installation_and_no_u
 const LAG: &str = "the_lag_rises_while_the_receiver_does_not_answer_and_falls_to_nothing_afterwards";
 
 /// One line for each metric, in the order of the page.
-const WITNESSES: &[(&str, Witness)] = &[
+const COVERAGE: &[(&str, MetricCoverage)] = &[
     ("pyxis_build_info", Test("a_new_server_says_what_it_is_and_since_when")),
     ("pyxis_start_timestamp_seconds", Test("a_new_server_says_what_it_is_and_since_when")),
     ("pyxis_ready", Test(PAGE)),
-    ("pyxis_background_panics_total", Witness::None("a panic is a bug, and no request causes one")),
+    ("pyxis_background_panics_total", MetricCoverage::None("a panic is a bug, and no request causes one")),
     ("pyxis_http_requests_total", Test(PAGE)),
     ("pyxis_http_request_seconds", Test(MOVES)),
     ("pyxis_http_heads_refused_total", Test(MOVES)),
@@ -119,14 +119,14 @@ const WITNESSES: &[(&str, Witness)] = &[
 
 #[test]
 fn every_metric_has_a_test_that_sees_its_cause() {
-    let listed: Vec<&str> = WITNESSES.iter().map(|(name, _)| *name).collect();
+    let listed: Vec<&str> = COVERAGE.iter().map(|(name, _)| *name).collect();
     let metrics: Vec<&str> = metric::all().map(|metric| metric.name).collect();
-    assert_eq!(listed, metrics, "one line of WITNESSES for each metric, in the order of the page");
+    assert_eq!(listed, metrics, "one line of COVERAGE for each metric, in the order of the page");
     let tests = files(&root().join("crates/pyxis/tests/it"), &["rs"]);
     let own = tests.iter().filter(|(path, _)| !path.ends_with("observability/each_metric.rs"));
     let sources: Vec<&String> = own.map(|(_, text)| text).collect();
-    for (name, witness) in WITNESSES {
-        match witness {
+    for (name, coverage) in COVERAGE {
+        match coverage {
             Test(test) => {
                 // Some name a series by its ending, behind a common beginning.
                 let common = ["pyxis_audit_push_lag_", "pyxis_"];
@@ -135,10 +135,10 @@ fn every_metric_has_a_test_that_sees_its_cause() {
                     sources.iter().any(|text| text.contains(&format!("fn {test}(")) && text.contains(ending));
                 assert!(is_seen, "no file has the test {test} and names {name}");
             }
-            Witness::None(reason) => assert!(!reason.is_empty(), "{name}"),
+            MetricCoverage::None(reason) => assert!(!reason.is_empty(), "{name}"),
         }
     }
-    let unseen = WITNESSES.iter().filter(|(_, witness)| matches!(witness, Witness::None(_))).count();
+    let unseen = COVERAGE.iter().filter(|(_, coverage)| matches!(coverage, MetricCoverage::None(_))).count();
     assert_eq!(unseen, 1, "a metric that no test sees is an exception");
 }
 

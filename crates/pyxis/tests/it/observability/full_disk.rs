@@ -8,7 +8,7 @@ use pyxis_testkit::small_disk::{self, SmallDisk};
 use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, SECRET, Setup, Site, until};
+use crate::support::{App, HttpResponse, SECRET, Setup, Site, until};
 
 /// Size of the disk in MiB.
 const DISK: u32 = 24;
@@ -37,7 +37,7 @@ async fn site_on_small_disk() -> (Site, SmallDisk) {
 
 /// Asserts a refusal that says to try again.
 #[track_caller]
-fn assert_refused(answer: &Answer) {
+fn assert_refused(answer: &HttpResponse) {
     answer.problem(503, "unavailable");
     assert_eq!(answer.header("retry-after"), Some("5"));
 }

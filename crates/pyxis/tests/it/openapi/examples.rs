@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::schema::fault;
-use super::{described, operations, resolved};
+use super::{api_document, operations, resolved};
 
 /// Members that hold values, not schemas.
 const VALUES: [&str; 5] = ["example", "examples", "default", "enum", "const"];
@@ -40,7 +40,7 @@ fn examples(holder: &Value) -> impl Iterator<Item = &Value> {
 
 #[test]
 fn every_example_obeys_its_schema() {
-    let document = described();
+    let document = api_document();
     let mut faults = Vec::new();
     let mut count = 0;
     walk_schemas(&document, &mut |holder| {
@@ -98,7 +98,7 @@ fn unshown<'a>(document: &'a Value, schema: &'a Value, place: &str, seen: &[&'a 
 
 #[test]
 fn every_json_answer_and_every_json_body_has_an_example() {
-    let document = described();
+    let document = api_document();
     let mut bare = Vec::new();
     let mut count = 0;
     for ((method, path), operation, _) in operations(&document) {

@@ -4,10 +4,10 @@ use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::tokens::token;
-use crate::support::{Answer, Person, SECRET, Setup, Site};
+use crate::support::{HttpResponse, Person, SECRET, Setup, Site};
 
 /// Sends a list of decisions.
-async fn send(person: &Person, decisions: &Value) -> Answer {
+async fn send(person: &Person, decisions: &Value) -> HttpResponse {
     person.client.post("/approvals/decide", &json!({"decisions": decisions})).send().await
 }
 

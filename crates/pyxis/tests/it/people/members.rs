@@ -24,7 +24,7 @@ async fn deny_all(site: &Site) -> Value {
 }
 
 /// A request as shown to its approvers.
-async fn shown(site: &Site, txn: &str) -> Value {
+async fn get_approval(site: &Site, txn: &str) -> Value {
     site.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json()
 }
 
@@ -150,7 +150,7 @@ engines! {
         site.owner.approve(&txn).await;
         let refused = puppet.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
         assert!(refused["detail"].as_str().unwrap().contains("count as one person"), "{refused}");
-        let votes = shown(&site, &txn).await["votes"].as_array().unwrap().len();
+        let votes = get_approval(&site, &txn).await["votes"].as_array().unwrap().len();
         assert_eq!(votes, 1, "a refused vote leaves nothing");
         // Each of them alone counts, and a third person completes the quorum.
         let third = site.app.admin("cleo@people.example").await;
@@ -232,7 +232,7 @@ engines! {
         let (one, two) = (site.pause("/a").await, site.pause("/b").await);
         assert_eq!(deny_all(&site).await, json!({"denied": 2, "left": 0}));
         for txn in [one, two] {
-            let shown = shown(&site, &txn).await;
+            let shown = get_approval(&site, &txn).await;
             assert_eq!((&shown["status"], &shown["deny_reason"]), (&json!("denied"), &json!("astray")));
         }
         site.forward("GET", "/x").send().await.problem(401, "invalid_key");
@@ -245,12 +245,12 @@ engines! {
         let (approved, other) = (site.pause("/a").await, site.pause("/b").await);
         site.owner.approve(&approved).await;
         assert_eq!(deny_all(&site).await, json!({"denied": 1, "left": 1}));
-        assert_eq!(shown(&site, &other).await["status"], "denied");
-        assert_eq!(shown(&site, &approved).await["status"], "pending");
+        assert_eq!(get_approval(&site, &other).await["status"], "denied");
+        assert_eq!(get_approval(&site, &approved).await["status"], "pending");
         // While the agent is disabled, enough approvals do not help.
         assert_eq!(admin.approve(&approved).await["status"], "approved");
         let over = until("the request's end", async || {
-            let shown = shown(&site, &approved).await;
+            let shown = get_approval(&site, &approved).await;
             (!shown["error"].is_null()).then_some(shown)
         });
         assert_eq!(over.await["error"], "no_longer_allowed");

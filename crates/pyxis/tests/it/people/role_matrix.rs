@@ -6,7 +6,7 @@ use pyxis_testkit::rights::{Action, ActionOutcome, Terms, Who, outcome};
 use serde_json::{Value, json};
 
 use super::tokens::token;
-use crate::support::{Answer, App, Client, Person, Setup, Site};
+use crate::support::{App, Client, HttpResponse, Person, Setup, Site};
 
 /// A caller to test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Caller {
 
 /// Kind of access that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Door {
+enum RequiredAccess {
     /// Sessions and tokens with `px:approve`.
     Approving,
     /// Sessions and tokens with `px:admin`, of any role; the credential decides.
@@ -53,33 +53,39 @@ enum Door {
     Other,
 }
 
-fn door(method: &str, path: &str) -> Door {
+fn required_access(method: &str, path: &str) -> RequiredAccess {
     match (method, path) {
-        (_, path) if path.starts_with("/approvals") => Door::Approving,
-        ("DELETE", "/session") => Door::Session,
-        (_, path) if path.starts_with("/admin/tokens") || path == "/admin/quiet-hours" => Door::Session,
-        ("POST", "/admin/invitations" | "/admin/members" | "/admin/members/{id}/link") => {
-            Door::ManagersInPerson
+        (_, path) if path.starts_with("/approvals") => RequiredAccess::Approving,
+        ("DELETE", "/session") => RequiredAccess::Session,
+        (_, path) if path.starts_with("/admin/tokens") || path == "/admin/quiet-hours" => {
+            RequiredAccess::Session
         }
-        ("DELETE", "/admin/policies/{credential}") => Door::Managers,
-        (_, path) if path.starts_with("/admin/policies/") => Door::Editing,
-        (_, path) if path.starts_with("/admin/") => Door::Managers,
-        _ => Door::Other,
+        ("POST", "/admin/invitations" | "/admin/members" | "/admin/members/{id}/link") => {
+            RequiredAccess::ManagersInPerson
+        }
+        ("DELETE", "/admin/policies/{credential}") => RequiredAccess::Managers,
+        (_, path) if path.starts_with("/admin/policies/") => RequiredAccess::Editing,
+        (_, path) if path.starts_with("/admin/") => RequiredAccess::Managers,
+        _ => RequiredAccess::Other,
     }
 }
 
 /// The status of a refusal; `None` if admitted.
-fn refusal(door: Door, caller: Caller) -> Option<(u16, &'static str)> {
+fn refusal(access: RequiredAccess, caller: Caller) -> Option<(u16, &'static str)> {
     use Caller as C;
-    match (door, caller) {
+    match (access, caller) {
         (_, C::Nobody | C::Agent | C::ApiKey) => Some((401, "unauthenticated")),
-        (Door::Approving, C::AdminToken) | (Door::Editing | Door::Managers, C::ApproveToken) => {
+        (RequiredAccess::Approving, C::AdminToken)
+        | (RequiredAccess::Editing | RequiredAccess::Managers, C::ApproveToken) => {
             Some((403, "insufficient_scope"))
         }
         // Unknown names are 404 for members, too; for `api` they need the grant.
-        (Door::Session | Door::ManagersInPerson, C::ApproveToken | C::AdminToken)
-        | (Door::Managers | Door::ManagersInPerson, C::Person(Who::Member | Who::Approver | Who::Editor))
-        | (Door::Editing, C::Person(Who::Member | Who::Approver)) => Some((403, "forbidden")),
+        (RequiredAccess::Session | RequiredAccess::ManagersInPerson, C::ApproveToken | C::AdminToken)
+        | (
+            RequiredAccess::Managers | RequiredAccess::ManagersInPerson,
+            C::Person(Who::Member | Who::Approver | Who::Editor),
+        )
+        | (RequiredAccess::Editing, C::Person(Who::Member | Who::Approver)) => Some((403, "forbidden")),
         _ => None,
     }
 }
@@ -140,8 +146,8 @@ engines! {
         let scene = Scene::new(setup).await;
         let mut checked = 0;
         for (method, route) in operations(&scene.site.app).await {
-            let door = door(&method, &route);
-            if door == Door::Other {
+            let access = required_access(&method, &route);
+            if access == RequiredAccess::Other {
                 continue;
             }
             // About things that do not exist, so that nothing happens, but with an existing credential.
@@ -152,7 +158,7 @@ engines! {
                 .replace("{txn_id}", "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11")
                 .replace(['{', '}'], "");
             for (caller, client) in &scene.clients {
-                let expected = refusal(door, *caller);
+                let expected = refusal(access, *caller);
                 // Admitted, these calls would affect all other callers; this test is about those who are refused.
                 let disturbs = matches!(
                     (method.as_str(), route.as_str()),
@@ -204,7 +210,7 @@ async fn a_parameter_that_nobody_knows_changes_no_answer() {
 }
 
 /// Performs the action on a new request. The policy written is the one in force.
-async fn act(site: &Site, client: &Client, action: Action, path: &str, policy: &Value) -> Answer {
+async fn act(site: &Site, client: &Client, action: Action, path: &str, policy: &Value) -> HttpResponse {
     let txn = site.pause(path).await;
     let person = Person { client: client.clone() };
     match action {
@@ -219,7 +225,7 @@ async fn act(site: &Site, client: &Client, action: Action, path: &str, policy: &
 }
 
 /// The status, the code of a refusal or else the result, and true if a grant is open now.
-fn said(answer: &Answer) -> (u16, String, bool) {
+fn response_summary(answer: &HttpResponse) -> (u16, String, bool) {
     let body = answer.json();
     let word = answer.header("px-error").or(body["status"].as_str()).unwrap_or_default();
     (answer.status, word.to_owned(), body["grant_id"].is_string())
@@ -254,7 +260,7 @@ engines! {
                     let path = format!("/{caller:?}/{action:?}/{terms}").replace(['(', ')'], "-");
                     let answer = act(&scene.site, client, action, &path, &policy).await;
                     let must = expected(outcome(who, action, terms));
-                    assert_eq!(said(&answer), must, "{path}: {}", answer.text());
+                    assert_eq!(response_summary(&answer), must, "{path}: {}", answer.text());
                 }
             }
         }

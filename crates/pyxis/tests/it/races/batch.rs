@@ -10,8 +10,8 @@ use pyxis_store::votes::Verdict;
 use pyxis_testkit::engines;
 use pyxis_testkit::long_form::rounds;
 
+use super::execute_approved;
 use super::proxy::Proxy;
-use super::settled;
 
 /// Requests of each round.
 const REQUESTS: usize = 6;
@@ -50,7 +50,7 @@ engines! {
                     Some(results[place].as_ref().map(|decided| decided.state).map_err(ToString::to_string))
                 };
                 let (yes, no) = (of(&first, &approved), of(&second, &denied));
-                let end = settled(proxy, *txn).await;
+                let end = execute_approved(proxy, *txn).await;
                 let lost = |result: &Option<Result<ApprovalState, String>>| match result {
                     None => true,
                     Some(Ok(_)) => false,

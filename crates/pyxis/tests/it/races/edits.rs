@@ -17,7 +17,7 @@ use pyxis_testkit::engines;
 use pyxis_testkit::long_form::rounds;
 
 use super::proxy::Proxy;
-use super::{row, settled};
+use super::{execute_approved, row};
 
 /// Approves a request as it was read at `digest`, with another body if there is one.
 async fn approve(
@@ -121,7 +121,7 @@ async fn play(proxy: &Proxy, round: usize, steps: &[Step]) {
             }
         }
     }
-    let end = settled(proxy, txn).await;
+    let end = execute_approved(proxy, txn).await;
     let sent = proxy.upstream.requests().split_off(before);
     let (digest, body) = model.now();
     if model.voters == [true, true] {
@@ -174,7 +174,7 @@ fn disturbances() -> impl Strategy<Value = Vec<Disturbance>> {
 }
 
 /// History of a request, as those who decided were told.
-struct Told {
+struct DecisionHistory {
     /// Body of each version by its digest.
     bodies: Vec<(String, String)>,
     /// People who approved the present version.
@@ -192,8 +192,11 @@ async fn disturb(proxy: &Proxy, round: usize, steps: &[Disturbance]) {
     let txn = proxy.pause(round).await;
     let first = row(proxy, txn).await.digest;
     let mut read = [first.clone(), first.clone()];
-    let mut told =
-        Told { bodies: vec![(first, format!("round {round}"))], approved: Vec::new(), refused: false };
+    let mut told = DecisionHistory {
+        bodies: vec![(first, format!("round {round}"))],
+        approved: Vec::new(),
+        refused: false,
+    };
     for (number, step) in steps.iter().enumerate() {
         match *step {
             Disturbance::Step(Step::Expire) => {}
@@ -232,7 +235,7 @@ async fn disturb(proxy: &Proxy, round: usize, steps: &[Disturbance]) {
             proxy.policy(&policy.to_string()).await;
         }
     }
-    let end = settled(proxy, txn).await;
+    let end = execute_approved(proxy, txn).await;
     let sent = proxy.upstream.requests().split_off(before);
     let (digest, body) = told.bodies.last().unwrap();
     assert!(sent.len() <= 1, "{steps:?}");
@@ -258,7 +261,7 @@ engines! {
     async fn an_edit_whose_host_leads_to_a_forbidden_address_is_refused_and_changes_nothing(proxy: &Proxy) {
         let one = proxy.approver(0, DecisionSurface::Dashboard);
         let request = proxy.forward("POST", &proxy.upstream.url_at("api.example.com", "/act"));
-        let txn = proxy.paused(request.body("first".into()).unwrap()).await;
+        let txn = proxy.send_pending(request.body("first".into()).unwrap()).await;
         let seen = row(proxy, txn).await.digest;
         proxy.gate.moved_to(IpAddr::from([169, 254, 169, 254]));
         let decided = approve(proxy, &one, txn, &seen, Some("second".to_owned())).await;
@@ -279,7 +282,7 @@ engines! {
                 approve(proxy, &one, txn, &seen, Some(body.clone())),
                 approve(proxy, &two, txn, &seen, None),
             );
-            let end = settled(proxy, txn).await;
+            let end = execute_approved(proxy, txn).await;
             let sent = proxy.upstream.requests().pop().unwrap();
             assert_eq!((end.state, end.forward_state), (ApprovalState::Approved, ForwardState::Done));
             assert_eq!(end.decided_digest, end.sent_digest);
@@ -309,7 +312,7 @@ engines! {
                 approve(proxy, &two, txn, &seen, Some(format!("two {round}"))),
             );
             assert!(first.is_ok() != second.is_ok(), "round {round}: {first:?} {second:?}");
-            let end = settled(proxy, txn).await;
+            let end = execute_approved(proxy, txn).await;
             assert_eq!((end.state, end.edits), (ApprovalState::Pending, 1));
             let given = votes::list(&proxy.state.store, proxy.workspace, txn).await.unwrap();
             assert_eq!(given.len(), 1, "round {round}");
@@ -329,7 +332,7 @@ engines! {
     async fn an_edit_that_a_policy_change_overtakes_is_checked_again(proxy: &Proxy) {
         let one = proxy.approver(0, DecisionSurface::Dashboard);
         let request = proxy.forward("POST", &proxy.upstream.url_at("api.example.com", "/act"));
-        let txn = proxy.paused(request.body("first".into()).unwrap()).await;
+        let txn = proxy.send_pending(request.body("first".into()).unwrap()).await;
         let seen = row(proxy, txn).await.digest;
         let held = proxy.gate.hold();
         let deciding = approve(proxy, &one, txn, &seen, Some("second".to_owned()));

@@ -19,7 +19,7 @@ use pyxis_core::policy::Policy;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::admin::{people, policies, workspaces};
 use pyxis_gateway::approvals::decide::Approver;
-use pyxis_gateway::{Actor, Config, Parts, SecretValue, State, workers};
+use pyxis_gateway::{Actor, Config, GatewayDependencies, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::agents::{self, AgentChange};
@@ -85,17 +85,17 @@ pub(crate) struct Gate {
 }
 
 /// A query that will wait: `asked` reports it, and dropping `release` lets it go on.
-pub(crate) struct Held {
+pub(crate) struct PausedQuery {
     pub(crate) asked: oneshot::Receiver<()>,
     pub(crate) release: oneshot::Sender<()>,
 }
 
 impl Gate {
     /// Holds the next query.
-    pub(crate) fn hold(&self) -> Held {
+    pub(crate) fn hold(&self) -> PausedQuery {
         let ((tell, asked), (release, released)) = (oneshot::channel(), oneshot::channel());
         *self.held.lock().unwrap() = Some((tell, released));
-        Held { asked, release }
+        PausedQuery { asked, release }
     }
 
     /// Returns `address` for every name from now on.
@@ -198,7 +198,7 @@ impl Proxy {
     /// it spawns runs where this is called.
     pub(crate) fn another_node(&self, config: Config) -> (State, Router) {
         let store = self.node.reopen();
-        let state = State::new(Parts {
+        let state = State::new(GatewayDependencies {
             audit: Appender::start(store.clone(), self.node.audit_keys.clone()),
             store,
             keyring: self.node.keyring.clone(),
@@ -267,12 +267,17 @@ impl Proxy {
     }
 
     /// An agent's request by host name, so that its address is looked up; returns status and body.
-    pub(crate) fn ask(&self, method: &str, path: &str) -> JoinHandle<(StatusCode, Value)> {
-        self.ask_at(HOST, method, path)
+    pub(crate) fn send_by_name(&self, method: &str, path: &str) -> JoinHandle<(StatusCode, Value)> {
+        self.send_to_host(HOST, method, path)
     }
 
     /// The same with another host.
-    pub(crate) fn ask_at(&self, host: &str, method: &str, path: &str) -> JoinHandle<(StatusCode, Value)> {
+    pub(crate) fn send_to_host(
+        &self,
+        host: &str,
+        method: &str,
+        path: &str,
+    ) -> JoinHandle<(StatusCode, Value)> {
         let request = self.forward(method, &self.upstream.url_at(host, path)).body(Body::from("x")).unwrap();
         let answer = self.call(request);
         tokio::spawn(async move {
@@ -292,17 +297,17 @@ impl Proxy {
         if !reason.is_empty() {
             request = request.header("x-px-reason", reason);
         }
-        self.paused(request.body(Body::from(format!("round {round}"))).unwrap()).await
+        self.send_pending(request.body(Body::from(format!("round {round}"))).unwrap()).await
     }
 
     /// An agent's request for a signature of [`signing_key`](Self::signing_key).
     pub(crate) async fn pause_signature(&self, body: &str) -> TxnId {
         let request = self.agent(Method::POST, "/sign").header("x-px-credential", "treasury");
-        self.paused(request.body(Body::from(body.to_owned())).unwrap()).await
+        self.send_pending(request.body(Body::from(body.to_owned())).unwrap()).await
     }
 
     /// Sends a request that must become pending; returns its transaction.
-    pub(crate) async fn paused(&self, request: Request<Body>) -> TxnId {
+    pub(crate) async fn send_pending(&self, request: Request<Body>) -> TxnId {
         let answer = self.call(request).await;
         assert_eq!(answer.status(), StatusCode::ACCEPTED, "{}", answer.body());
         answer.body()["txn_id"].as_str().unwrap().parse().unwrap()

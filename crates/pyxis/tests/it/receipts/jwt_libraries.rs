@@ -36,7 +36,7 @@ struct Evidence {
 
 impl Evidence {
     /// Evidence of a request that was approved and sent, signed with a key that is no longer the newest.
-    async fn of(site: &Site) -> Self {
+    async fn collect_from(site: &Site) -> Self {
         let txn = site.pause("/pay").await;
         site.owner.approve(&txn).await;
         site.agent.outcome(&txn).await;
@@ -83,7 +83,7 @@ async fn published_keys(app: &App) -> String {
 
 #[tokio::test]
 async fn pyjwt_verifies_a_receipt_with_the_published_keys() {
-    let evidence = Evidence::of(&Site::new().await).await;
+    let evidence = Evidence::collect_from(&Site::new().await).await;
     let library = || {
         let mut command = Command::new(python());
         command.args(["-c", PYJWT]);
@@ -94,7 +94,7 @@ async fn pyjwt_verifies_a_receipt_with_the_published_keys() {
 
 #[tokio::test]
 async fn jose_verifies_a_receipt_with_the_published_keys() {
-    let evidence = Evidence::of(&Site::new().await).await;
+    let evidence = Evidence::collect_from(&Site::new().await).await;
     let library = || {
         let mut command = Command::new(node());
         // Its libraries are there.

@@ -42,7 +42,7 @@ engines! {
         let scene = Scene::with(setup).await;
         let server = format!("http://{}", scene.site.app.address());
         let options = ["--url", &server, "--agent", "default-agent"];
-        let running = Running::of(command(&scene.site.app, &options, Running::SCRIPT));
+        let running = Running::start(command(&scene.site.app, &options, Running::SCRIPT));
         let listed = connections(&scene).await;
         assert_eq!(listed.len(), 1, "{listed:?}");
         assert_eq!((&listed[0]["client_name"], &listed[0]["allowed_by"]), (&json!("pyxis run"), &json!("command line")));
@@ -83,7 +83,7 @@ async fn the_token_ends_when_a_signal_ends_the_run() {
     let server = format!("http://{}", scene.site.app.address());
     for signal in ["TERM", "HUP", "INT"] {
         let options = ["--url", &server, "--agent", "default-agent"];
-        let mut running = Running::of(command(&scene.site.app, &options, Running::SCRIPT));
+        let mut running = Running::start(command(&scene.site.app, &options, Running::SCRIPT));
         assert_eq!(connections(&scene).await.len(), 1);
         running.signal(signal);
         assert!(connections(&scene).await.is_empty(), "{signal}");
@@ -112,8 +112,11 @@ async fn overheard(scene: &Scene) -> (Running, String) {
     let fake = Upstream::http().await;
     fake.reply_with(|_| Reply::ok(json!({"agent": "default-agent", "services": []}).to_string()));
     let url = fake.url("");
-    let running =
-        Running::of(command(&scene.site.app, &["--url", &url, "--agent", "default-agent"], Running::SCRIPT));
+    let running = Running::start(command(
+        &scene.site.app,
+        &["--url", &url, "--agent", "default-agent"],
+        Running::SCRIPT,
+    ));
     let token = fake.requests()[0].header("x-px-key").unwrap().to_owned();
     (running, token)
 }

@@ -12,7 +12,7 @@ use super::scene::Running;
 use crate::support::app::run;
 
 fn start(scene: &Scene) -> Running {
-    Running::of(scene.command(&[], Running::SCRIPT))
+    Running::start(scene.command(&[], Running::SCRIPT))
 }
 
 /// Sends bytes to the proxy and returns the beginning of its answer.

@@ -42,7 +42,7 @@ impl Scene {
     }
 
     /// A site whose upstream has the name [`NAME`], with the credential `named` for it.
-    pub(super) async fn named(setup: Setup) -> Self {
+    pub(super) async fn with_name(setup: Setup) -> Self {
         let home = tempfile::tempdir().unwrap();
         let hosts = home.path().join("hosts");
         std::fs::write(&hosts, format!("{} {NAME}\n", Ipv4Addr::from(ADDRESS))).unwrap();
@@ -106,10 +106,10 @@ impl Scene {
         tool: &[&str],
         change: impl FnOnce(&mut Command),
     ) -> Ran {
-        let script = format!("{{ {LOOK} }} >'{}' 2>&1; exec \"$@\"", self.seen().display());
+        let script = format!("{{ {LOOK} }} >'{}' 2>&1; exec \"$@\"", self.visible_file().display());
         let looking = [&["sh", "-c", &script, "sh"], tool].concat();
         // A run that was refused had no tool.
-        std::fs::write(self.seen(), "").unwrap();
+        std::fs::write(self.visible_file(), "").unwrap();
         let mut command = self.command(options, &looking);
         change(&mut command);
         let ran = run(command).await;
@@ -118,13 +118,13 @@ impl Scene {
     }
 
     /// The file with what the latest tool could see.
-    fn seen(&self) -> PathBuf {
+    fn visible_file(&self) -> PathBuf {
         self.home.path().join("seen")
     }
 
     #[track_caller]
     fn assert_clean(&self, ran: &Ran) {
-        let seen = String::from_utf8_lossy(&std::fs::read(self.seen()).unwrap()).into_owned();
+        let seen = String::from_utf8_lossy(&std::fs::read(self.visible_file()).unwrap()).into_owned();
         assert!(
             seen.is_empty() || seen.contains("HTTPS_PROXY=") && seen.contains("BEGIN CERTIFICATE"),
             "{seen}"
@@ -203,7 +203,7 @@ impl Running {
     pub(super) const SCRIPT: &[&str] = &["sh", "-c", "echo \"$HTTP_PROXY\"; read line"];
 
     /// Starts a run of that command.
-    pub(super) fn of(mut command: Command) -> Self {
+    pub(super) fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut text = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut text).unwrap();

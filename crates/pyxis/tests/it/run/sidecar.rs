@@ -239,7 +239,7 @@ async fn the_proxy_itself_serves_nothing_else() {
     let answer = client.post("/ca.pem", &serde_json::json!({})).send().await.expect(405);
     assert_eq!(answer.header("allow"), Some("GET, HEAD"));
     // The proxy of a run has no such pages: it knows whom it serves.
-    let mut running = Running::of(scene.command(&[], Running::SCRIPT));
+    let mut running = Running::start(scene.command(&[], Running::SCRIPT));
     let own = Client::new(Address::new(running.address.parse().unwrap()));
     for path in ["/ca.pem", "/healthz"] {
         own.get(path).send().await.expect(407);

@@ -3,7 +3,7 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::installation::{Stage, address};
+use super::installation::{ScoringSite, address};
 use crate::support::Setup;
 
 /// Every route, with an id of the first workspace as its variable.
@@ -41,210 +41,210 @@ const ROUTES: &[(&str, &str)] = &[
 
 engines! {
     async fn only_managers_manage(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         for (method, path) in ROUTES {
-            stage.app.anonymous().call(method, path).send().await.problem(401, "unauthenticated");
-            stage.api.call(method, path).send().await.problem(401, "unauthenticated");
+            site.app.anonymous().call(method, path).send().await.problem(401, "unauthenticated");
+            site.api.call(method, path).send().await.problem(401, "unauthenticated");
         }
-        stage.app.admin("member@example.org").await;
-        stage.app.sql("UPDATE users SET role = 'member' WHERE email = 'member@example.org'");
-        let member = stage.app.sign_in("member@example.org").await.client;
+        site.app.admin("member@example.org").await;
+        site.app.sql("UPDATE users SET role = 'member' WHERE email = 'member@example.org'");
+        let member = site.app.sign_in("member@example.org").await.client;
         for (method, path) in ROUTES {
             member.call(method, path).json(&json!({})).send().await.problem(403, "forbidden");
         }
-        assert!(stage.audited("scorer.removed").await.is_empty());
+        assert!(site.audited("scorer.removed").await.is_empty());
     }
 
     async fn a_scorer_lives_from_its_making_to_its_end(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let plain = stage.post("/admin/scorers", &json!({"name": "plain"})).await.expect(201).json();
+        let site = ScoringSite::with(setup).await;
+        let plain = site.post("/admin/scorers", &json!({"name": "plain"})).await.expect(201).json();
         assert_eq!((&plain["threshold"], &plain["weights"]["Discord"]), (&json!("20.00000"), &json!("0.51600")));
         let input = json!({"name": "own", "threshold": 0.1, "weights": {"A#1": "1", "B": 2.5}});
-        let own = stage.post("/admin/scorers", &input).await.expect(201).json();
+        let own = site.post("/admin/scorers", &input).await.expect(201).json();
         assert_eq!(own["weights"], json!({"A#1": "1.00000", "B": "2.50000"}));
         assert_eq!((&own["threshold"], &own["revision"]), (&json!("0.10000"), &json!(1)));
         let path = format!("/admin/scorers/{}", own["id"]);
-        assert_eq!(stage.get(&path).await, own);
-        let all = stage.get("/admin/scorers").await;
+        assert_eq!(site.get(&path).await, own);
+        let all = site.get("/admin/scorers").await;
         let names: Vec<_> = all["scorers"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
         assert_eq!(names, ["default", "plain", "own"]);
         assert_eq!(all["scorers"][0]["weights"], Value::Null);
 
-        let renamed = stage.owner.patch(&path, &json!({"name": "ours"})).send().await.expect(200).json();
+        let renamed = site.owner.patch(&path, &json!({"name": "ours"})).send().await.expect(200).json();
         assert_eq!((&renamed["name"], &renamed["revision"]), (&json!("ours"), &json!(1)));
         let terms = json!({"weights": {"B": "3"}, "revision": 1});
-        let changed = stage.owner.patch(&path, &terms).send().await.expect(200).json();
+        let changed = site.owner.patch(&path, &terms).send().await.expect(200).json();
         assert_eq!((&changed["weights"], &changed["revision"]), (&json!({"B": "3.00000"}), &json!(2)));
         assert_eq!(changed["threshold"], "0.10000");
 
-        stage.owner.delete(&path).send().await.expect(204);
-        stage.owner.delete(&path).send().await.problem(404, "not_found");
-        stage.owner.get(&path).send().await.problem(404, "not_found");
-        let kinds: Vec<_> = stage.audited("scorer.").await.into_iter().map(|(kind, _)| kind).collect();
+        site.owner.delete(&path).send().await.expect(204);
+        site.owner.delete(&path).send().await.problem(404, "not_found");
+        site.owner.get(&path).send().await.problem(404, "not_found");
+        let kinds: Vec<_> = site.audited("scorer.").await.into_iter().map(|(kind, _)| kind).collect();
         let made = ["scorer.created", "scorer.created", "scorer.created"];
         assert_eq!(kinds, [&made[..], &["scorer.renamed", "scorer.terms_changed", "scorer.removed"]].concat());
     }
 
     async fn who_changes_terms_that_another_changed_is_told(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let path = format!("/admin/scorers/{}", stage.scorer());
+        let site = ScoringSite::with(setup).await;
+        let path = format!("/admin/scorers/{}", site.scorer());
         let change = json!({"threshold": "21", "name": "mine", "revision": 1});
-        stage.owner.patch(&path, &change).send().await.expect(200);
+        site.owner.patch(&path, &change).send().await.expect(200);
         let late = json!({"threshold": "22", "name": "theirs", "revision": 1});
-        let problem = stage.owner.patch(&path, &late).send().await.problem(409, "changed");
+        let problem = site.owner.patch(&path, &late).send().await.problem(409, "changed");
         assert_eq!(problem["revision"], 2);
-        let scorer = stage.get(&path).await;
+        let scorer = site.get(&path).await;
         assert_eq!((&scorer["threshold"], &scorer["name"]), (&json!("21.00000"), &json!("mine")));
-        let blind = stage.owner.patch(&path, &json!({"threshold": "22"})).send().await;
+        let blind = site.owner.patch(&path, &json!({"threshold": "22"})).send().await;
         assert_eq!(blind.problem(422, "invalid_field")["field"], "revision");
     }
 
     async fn terms_are_tried_on_stored_addresses_before_they_count(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         for (number, provider) in [(1, "NFTScore#50"), (2, "Discord"), (3, "NFTScore#50")] {
-            stage.stamp(number, provider, &format!("account-{number}")).await;
+            site.stamp(number, provider, &format!("account-{number}")).await;
         }
         // The account of the first address, which is scored first.
-        stage.score(1).await;
-        stage.stamp(4, "NFTScore#50", "account-1").await;
-        let path = format!("/admin/scorers/{}/preview", stage.scorer());
-        let same = stage.post(&path, &json!({})).await.expect(200).json();
+        site.score(1).await;
+        site.stamp(4, "NFTScore#50", "account-1").await;
+        let path = format!("/admin/scorers/{}/preview", site.scorer());
+        let same = site.post(&path, &json!({})).await.expect(200).json();
         assert_eq!((&same["sampled"], &same["passing_before"], &same["gained"]), (&json!(4), &json!(0), &json!(0)));
-        let tried = stage.post(&path, &json!({"threshold": "16"})).await.expect(200).json();
+        let tried = site.post(&path, &json!({"threshold": "16"})).await.expect(200).json();
         assert_eq!((&tried["passing_after"], &tried["gained"], &tried["lost"]), (&json!(2), &json!(2), &json!(0)));
         let weights = json!({"threshold": "16", "weights": {"Discord": 17}});
-        let tried = stage.post(&path, &weights).await.expect(200).json();
+        let tried = site.post(&path, &weights).await.expect(200).json();
         assert_eq!((&tried["passing_before"], &tried["passing_after"]), (&json!(0), &json!(1)));
         let sum = |side: &str| -> i64 {
             tried["histogram"].as_array().unwrap().iter().map(|bucket| bucket[side].as_i64().unwrap()).sum()
         };
         assert_eq!((sum("before"), sum("after")), (4, 4));
-        assert_eq!(stage.score(2).await["score"], "0.51600");
-        assert!(stage.audited("scorer.terms_changed").await.is_empty());
+        assert_eq!(site.score(2).await["score"], "0.51600");
+        assert!(site.audited("scorer.terms_changed").await.is_empty());
     }
 
     async fn outdated_scores_are_recomputed_on_request(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         for number in [1, 2, 3] {
-            stage.stamp(number, "Discord", &format!("account-{number}")).await;
-            stage.score(number).await;
+            site.stamp(number, "Discord", &format!("account-{number}")).await;
+            site.score(number).await;
         }
-        let scorer = format!("/admin/scorers/{}", stage.scorer());
+        let scorer = format!("/admin/scorers/{}", site.scorer());
         let path = format!("{scorer}/rescore");
         let fresh = json!({"stored": 3, "outdated": 0, "running": false});
-        assert_eq!(stage.get(&path).await, fresh);
-        assert_eq!(stage.post(&path, &json!({})).await.expect(200).json(), fresh);
+        assert_eq!(site.get(&path).await, fresh);
+        assert_eq!(site.post(&path, &json!({})).await.expect(200).json(), fresh);
         let terms = json!({"weights": {"Discord": "7"}, "revision": 1});
-        stage.owner.patch(&scorer, &terms).send().await.expect(200);
-        assert_eq!(stage.get(&path).await["outdated"], 3);
-        let begun = stage.post(&path, &json!({})).await.expect(202).json();
+        site.owner.patch(&scorer, &terms).send().await.expect(200);
+        assert_eq!(site.get(&path).await["outdated"], 3);
+        let begun = site.post(&path, &json!({})).await.expect(202).json();
         assert_eq!(begun["running"], true);
-        while stage.get(&path).await != fresh {}
-        assert_eq!(stage.score(2).await["score"], "7.00000");
-        assert_eq!(stage.audited("scorer.rescored").await.len(), 1);
+        while site.get(&path).await != fresh {}
+        assert_eq!(site.score(2).await["score"], "7.00000");
+        assert_eq!(site.audited("scorer.rescored").await.len(), 1);
     }
 
     async fn an_api_key_is_shown_once_and_does_what_it_may(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let made = stage.post("/admin/api-keys", &json!({"name": "web"})).await.expect(201).json();
+        let site = ScoringSite::with(setup).await;
+        let made = site.post("/admin/api-keys", &json!({"name": "web"})).await.expect(201).json();
         let text = made["key"].as_str().unwrap();
         assert!(text.strip_prefix("px_api_").is_some_and(|hex| hex.len() == 64), "{text}");
         assert_eq!(made["key_hint"], text[..13]);
         let path = format!("/admin/api-keys/{}", made["id"].as_str().unwrap());
-        let client = stage.app.anonymous().with("x-api-key", text);
+        let client = site.app.anonymous().with("x-api-key", text);
         let stamps = format!("/v2/stamps/{}", address(1));
         client.get(&stamps).send().await.expect(200);
         client.post(&stamps, &json!([])).send().await.expect(403);
 
-        let shown = stage.get(&path).await;
+        let shown = site.get(&path).await;
         assert_eq!((&shown["key"], shown["last_used_at"].is_string()), (&Value::Null, true));
-        let usage = stage.get(&format!("{path}/usage")).await;
+        let usage = site.get(&format!("{path}/usage")).await;
         assert_eq!((&usage["stamps_limit"], &usage["models_limit"]), (&json!(125), &json!(15)));
         let counted: i64 =
             usage["windows"].as_array().unwrap().iter().map(|window| window["admitted"].as_i64().unwrap()).sum();
         assert_eq!(counted, 2);
 
         let change = json!({"can_write": true, "stamps_tier": 4, "stamps_limit": 5000, "name": "site"});
-        let changed = stage.owner.patch(&path, &change).send().await.expect(200).json();
+        let changed = site.owner.patch(&path, &change).send().await.expect(200).json();
         assert_eq!((&changed["stamps_limit"], &changed["models_tier"]), (&json!(5000), &json!(1)));
         let answer = client.post(&stamps, &json!([])).send().await.expect(200);
         assert_eq!(answer.header("ratelimit-limit"), Some("5000"));
 
         for _ in 0..2 {
-            stage.owner.delete(&path).send().await.expect(204);
+            site.owner.delete(&path).send().await.expect(204);
         }
         client.get(&stamps).send().await.expect(401);
-        stage.owner.patch(&path, &json!({"can_read": true})).send().await.problem(409, "conflict");
-        let listed = stage.get("/admin/api-keys").await;
+        site.owner.patch(&path, &json!({"can_read": true})).send().await.problem(409, "conflict");
+        let listed = site.get("/admin/api-keys").await;
         assert!(listed["api_keys"][1]["revoked_at"].is_string());
         assert!(!listed.to_string().contains(text));
-        let trail = stage.audited("api_key.").await;
+        let trail = site.audited("api_key.").await;
         let kinds: Vec<_> = trail.iter().map(|(kind, _)| kind.as_str()).collect();
         assert_eq!(kinds, ["api_key.created", "api_key.created", "api_key.updated", "api_key.revoked"]);
         assert!(!format!("{trail:?}").contains(text));
     }
 
     async fn history_is_read_after_a_request_was_approved(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.stamp(1, "Discord", "account").await;
-        stage.score(1).await;
-        let history = format!("/v2/stamps/{}/score/{}/history?created_at=2999-01-01", stage.scorer(), address(1));
-        stage.api.get(&history).send().await.expect(403);
-        let key = stage.get("/admin/api-keys").await["api_keys"][0]["id"].clone();
+        let site = ScoringSite::with(setup).await;
+        site.stamp(1, "Discord", "account").await;
+        site.score(1).await;
+        let history = format!("/v2/stamps/{}/score/{}/history?created_at=2999-01-01", site.scorer(), address(1));
+        site.api.get(&history).send().await.expect(403);
+        let key = site.get("/admin/api-keys").await["api_keys"][0]["id"].clone();
         let body = json!({"api_key_id": key, "use_case": "snapshots\nof votes"});
-        let asked = stage.post("/admin/history-requests", &body).await.expect(201).json();
+        let asked = site.post("/admin/history-requests", &body).await.expect(201).json();
         assert_eq!((&asked["state"], &asked["requested_by"]), (&json!("pending"), &json!("owner@localhost")));
-        stage.post("/admin/history-requests", &body).await.problem(409, "conflict");
+        site.post("/admin/history-requests", &body).await.problem(409, "conflict");
 
         let decide = |id: &Value, word: &str| format!("/admin/history-requests/{}/{word}", id.as_str().unwrap());
-        let refused = stage.post(&decide(&asked["id"], "refuse"), &json!({})).await.expect(200).json();
+        let refused = site.post(&decide(&asked["id"], "refuse"), &json!({})).await.expect(200).json();
         assert_eq!(refused["state"], "refused");
-        stage.post(&decide(&asked["id"], "approve"), &json!({})).await.problem(409, "conflict");
-        stage.api.get(&history).send().await.expect(403);
+        site.post(&decide(&asked["id"], "approve"), &json!({})).await.problem(409, "conflict");
+        site.api.get(&history).send().await.expect(403);
 
-        let again = stage.post("/admin/history-requests", &body).await.expect(201).json();
-        let approved = stage.post(&decide(&again["id"], "approve"), &json!({})).await.expect(200).json();
+        let again = site.post("/admin/history-requests", &body).await.expect(201).json();
+        let approved = site.post(&decide(&again["id"], "approve"), &json!({})).await.expect(200).json();
         assert_eq!((&approved["state"], &approved["decided_by"]), (&json!("approved"), &json!("owner@localhost")));
-        let found = stage.api.get(&history).send().await.expect(200).json();
+        let found = site.api.get(&history).send().await.expect(200).json();
         assert_eq!(found["items"][0]["score"], "0.51600");
-        stage.post("/admin/history-requests", &body).await.problem(409, "conflict");
-        let all = stage.get("/admin/history-requests").await;
+        site.post("/admin/history-requests", &body).await.problem(409, "conflict");
+        let all = site.get("/admin/history-requests").await;
         assert_eq!(all["history_requests"].as_array().unwrap().len(), 2);
-        let some = stage.get("/admin/history-requests?state=refused").await;
+        let some = site.get("/admin/history-requests?state=refused").await;
         assert_eq!(some["history_requests"], json!([refused]));
-        let kinds: Vec<_> = stage.audited("history_request.").await.into_iter().map(|(kind, _)| kind).collect();
+        let kinds: Vec<_> = site.audited("history_request.").await.into_iter().map(|(kind, _)| kind).collect();
         let expected = ["created", "refused", "created", "approved"].map(|word| format!("history_request.{word}"));
         assert_eq!(kinds, expected);
     }
 
     async fn an_issuer_is_trusted_while_it_is_listed(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let did = stage.issuer.did();
+        let site = ScoringSite::with(setup).await;
+        let did = site.issuer.did();
         let shouted = did.replace("did:ethr:0x", "").to_uppercase();
         let path = format!("/admin/issuers/did:ethr:0x{shouted}");
         let renamed = json!({"did": format!("did:ethr:0x{shouted}"), "name": "Renamed"});
-        let answer = stage.post("/admin/issuers", &renamed).await.expect(200).json();
+        let answer = site.post("/admin/issuers", &renamed).await.expect(200).json();
         assert_eq!((&answer["did"], &answer["name"]), (&json!(did), &json!("Renamed")));
-        stage.post("/admin/issuers", &renamed).await.expect(200);
-        assert_eq!(stage.get("/admin/issuers").await["issuers"], json!([answer]));
-        assert_eq!(stage.stamp(1, "Discord", "one").await["status"], "accepted");
-        stage.owner.delete(&path).send().await.expect(204);
-        stage.owner.delete(&path).send().await.problem(404, "not_found");
-        assert_eq!(stage.stamp(2, "Discord", "two").await["error"]["code"], "unknown_issuer");
-        assert_eq!(stage.score(1).await["score"], "0.51600");
-        let kinds: Vec<_> = stage.audited("issuer.").await.into_iter().map(|(kind, _)| kind).collect();
+        site.post("/admin/issuers", &renamed).await.expect(200);
+        assert_eq!(site.get("/admin/issuers").await["issuers"], json!([answer]));
+        assert_eq!(site.stamp(1, "Discord", "one").await["status"], "accepted");
+        site.owner.delete(&path).send().await.expect(204);
+        site.owner.delete(&path).send().await.problem(404, "not_found");
+        assert_eq!(site.stamp(2, "Discord", "two").await["error"]["code"], "unknown_issuer");
+        assert_eq!(site.score(1).await["score"], "0.51600");
+        let kinds: Vec<_> = site.audited("issuer.").await.into_iter().map(|(kind, _)| kind).collect();
         assert_eq!(kinds, ["issuer.added", "issuer.added", "issuer.removed"]);
     }
 
     async fn each_stamp_of_an_address_says_what_it_is_worth_and_why(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.stamp(1, "Discord", "account").await;
-        stage.score(1).await;
+        let site = ScoringSite::with(setup).await;
+        site.stamp(1, "Discord", "account").await;
+        site.score(1).await;
         for (provider, account) in [("Discord", "account"), ("Google", "google"), ("Unheard", "other")] {
-            stage.stamp(2, provider, account).await;
+            site.stamp(2, provider, account).await;
         }
         let path = format!("/admin/stamps/{}", address(2));
-        let shown = stage.get(&path).await;
+        let shown = site.get(&path).await;
         assert_eq!((&shown["score"], &shown["passing_score"]), (&json!("0.52500"), &json!(false)));
         let of = |name: &str| {
             let found = shown["stamps"].as_array().unwrap().iter().find(|stamp| stamp["provider"] == name);
@@ -259,72 +259,72 @@ engines! {
         assert_eq!(told("Discord"), (json!("0.51600"), json!("0.00000"), json!("deduplicated")));
         assert_eq!(of("Discord")["holder"], address(1).to_string());
         assert!(of("Discord")["until"].is_string() && of("Google").get("until").is_none());
-        let own = stage.post("/admin/scorers", &json!({"name": "own", "weights": {"Unheard": 1}})).await;
-        let there = stage.get(&format!("{path}?scorer_id={}", own.json()["id"])).await;
+        let own = site.post("/admin/scorers", &json!({"name": "own", "weights": {"Unheard": 1}})).await;
+        let there = site.get(&format!("{path}?scorer_id={}", own.json()["id"])).await;
         // In a separate scorer, no one holds the nullifier yet.
         assert_eq!((&there["score"], &there["stamps"][0]["standing"]), (&json!("1.00000"), &json!("no_weight")));
-        let nobody = stage.get(&format!("/admin/stamps/{}", address(9))).await;
+        let nobody = site.get(&format!("/admin/stamps/{}", address(9))).await;
         assert_eq!((&nobody["stamps"], &nobody["damaged"]), (&json!([]), &json!([])));
-        stage.app.sql("UPDATE stamps SET nullifiers = 'x' WHERE provider = 'Google'");
-        let shown = stage.get(&path).await;
+        site.app.sql("UPDATE stamps SET nullifiers = 'x' WHERE provider = 'Google'");
+        let shown = site.get(&path).await;
         assert_eq!((&shown["score"], shown["stamps"].as_array().unwrap().len()), (&json!("0.00000"), 2));
         assert!(shown["damaged"][0].as_str().unwrap().contains("stamps.nullifiers"), "{shown}");
-        stage.owner.get(&format!("{path}?scorer_id=999")).send().await.problem(404, "not_found");
-        stage.owner.get("/admin/stamps/vitalik.eth").send().await.problem(422, "invalid_field");
+        site.owner.get(&format!("{path}?scorer_id=999")).send().await.problem(404, "not_found");
+        site.owner.get("/admin/stamps/vitalik.eth").send().await.problem(422, "invalid_field");
     }
 
     async fn a_revoked_credential_is_out_for_good(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         for provider in ["Discord", "Google"] {
-            stage.stamp(1, provider, provider).await;
+            site.stamp(1, provider, provider).await;
         }
-        assert_eq!(stage.score(1).await["score"], "1.04100");
+        assert_eq!(site.score(1).await["score"], "1.04100");
         let body = json!({"address": address(1), "provider": "Discord", "reason": "sold"});
-        let revoked = stage.post("/admin/stamps/revoke", &body).await.expect(200).json();
+        let revoked = site.post("/admin/stamps/revoke", &body).await.expect(200).json();
         assert_eq!((&revoked["revoked"], &revoked["removed"]), (&json!(true), &json!(true)));
-        assert_eq!(stage.score(1).await["score"], "0.52500");
-        assert_eq!(stage.stamp(1, "Discord", "Discord").await["error"]["code"], "revoked");
-        stage.post("/admin/stamps/revoke", &body).await.problem(404, "not_found");
-        let again = stage.post("/admin/stamps/revoke", &json!({"digest": revoked["digest"]})).await;
+        assert_eq!(site.score(1).await["score"], "0.52500");
+        assert_eq!(site.stamp(1, "Discord", "Discord").await["error"]["code"], "revoked");
+        site.post("/admin/stamps/revoke", &body).await.problem(404, "not_found");
+        let again = site.post("/admin/stamps/revoke", &json!({"digest": revoked["digest"]})).await;
         let again = again.expect(200).json();
         assert_eq!((&again["revoked"], &again["removed"]), (&json!(false), &json!(false)));
-        let trail = stage.audited("stamp.revoked").await;
+        let trail = site.audited("stamp.revoked").await;
         assert_eq!(trail.len(), 1);
         assert_eq!(trail[0].1["reason"], "sold");
     }
 
     async fn a_catalogue_of_ones_own_takes_the_place_of_the_built_in_one(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let built_in = stage.get("/admin/catalogue").await;
+        let site = ScoringSite::with(setup).await;
+        let built_in = site.get("/admin/catalogue").await;
         assert_eq!(built_in["own"], false);
         let mut own = json!({"platforms": [built_in["platforms"][2]]});
         own["platforms"][0]["groups"][0]["stamps"][0].as_object_mut().unwrap().remove("hash");
-        let put = stage.owner.put("/admin/catalogue", &own).send().await.expect(200).json();
+        let put = site.owner.put("/admin/catalogue", &own).send().await.expect(200).json();
         assert_eq!(put, json!({"own": true, "platforms": [built_in["platforms"][2]]}));
-        assert_eq!(stage.get("/admin/catalogue").await, put);
-        let served = stage.api.get("/v2/stamps/metadata").send().await.expect(200).json();
+        assert_eq!(site.get("/admin/catalogue").await, put);
+        let served = site.api.get("/v2/stamps/metadata").send().await.expect(200).json();
         assert_eq!(served, put["platforms"]);
         let field = async |body: &Value| {
-            stage.owner.put("/admin/catalogue", body).send().await.problem(422, "invalid_field")["field"].clone()
+            site.owner.put("/admin/catalogue", body).send().await.problem(422, "invalid_field")["field"].clone()
         };
         let twice = json!({"platforms": [put["platforms"][0], put["platforms"][0]]});
         assert_eq!(field(&twice).await, "platforms[1].id");
         assert_eq!(field(&json!({"platforms": []})).await, "platforms");
         assert_eq!(field(&json!({"platforms": [{"id": "x"}]})).await, "platforms[0].icon");
         for _ in 0..2 {
-            stage.owner.delete("/admin/catalogue").send().await.expect(204);
+            site.owner.delete("/admin/catalogue").send().await.expect(204);
         }
-        assert_eq!(stage.get("/admin/catalogue").await, built_in);
-        let kinds: Vec<_> = stage.audited("catalogue.").await.into_iter().map(|(kind, _)| kind).collect();
+        assert_eq!(site.get("/admin/catalogue").await, built_in);
+        let kinds: Vec<_> = site.audited("catalogue.").await.into_iter().map(|(kind, _)| kind).collect();
         assert_eq!(kinds, ["catalogue.replaced", "catalogue.reset"]);
     }
 
     async fn a_bad_value_is_named_and_changes_nothing(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         let long = "x".repeat(101);
-        let key = stage.get("/admin/api-keys").await["api_keys"][0]["id"].as_str().unwrap().to_owned();
-        let (scorer, key_path) = (format!("/admin/scorers/{}", stage.scorer()), format!("/admin/api-keys/{key}"));
-        let before = stage.app.audit().await.len();
+        let key = site.get("/admin/api-keys").await["api_keys"][0]["id"].as_str().unwrap().to_owned();
+        let (scorer, key_path) = (format!("/admin/scorers/{}", site.scorer()), format!("/admin/api-keys/{key}"));
+        let before = site.app.audit().await.len();
         let cases: &[(&str, &str, Value, &str)] = &[
             ("POST", "/admin/scorers", json!({"name": ""}), "name"),
             ("POST", "/admin/scorers", json!({"name": "a\nb"}), "name"),
@@ -343,7 +343,7 @@ engines! {
             ("PATCH", &key_path, json!({"stamps_tier": 2, "stamps_limit": 9000}), "stamps_limit"),
             ("PATCH", &key_path, json!({"name": " "}), "name"),
             ("POST", "/admin/issuers", json!({"did": "did:web:example.org", "name": "a"}), "did"),
-            ("POST", "/admin/issuers", json!({"did": stage.issuer.did(), "name": "a\u{0}"}), "name"),
+            ("POST", "/admin/issuers", json!({"did": site.issuer.did(), "name": "a\u{0}"}), "name"),
             ("POST", "/admin/stamps/revoke", json!({}), "digest"),
             ("POST", "/admin/stamps/revoke", json!({"digest": "0x12"}), "digest"),
             ("POST", "/admin/stamps/revoke", json!({"address": "0x12", "provider": "A"}), "address"),
@@ -352,29 +352,29 @@ engines! {
             ("POST", "/admin/history-requests", json!({"api_key_id": key, "use_case": " "}), "use_case"),
         ];
         for (method, path, body, field) in cases {
-            let problem = stage.owner.call(method, path).json(body).send().await.problem(422, "invalid_field");
+            let problem = site.owner.call(method, path).json(body).send().await.problem(422, "invalid_field");
             assert_eq!(problem["field"], *field, "{method} {path} {body}");
         }
         for path in [format!("{key_path}/usage?hours=0"), format!("{key_path}/usage?hours=x"),
             "/admin/history-requests?state=open".to_owned()] {
-            stage.owner.get(&path).send().await.problem(422, "invalid_field");
+            site.owner.get(&path).send().await.problem(422, "invalid_field");
         }
         for path in ["/admin/scorers/x", "/admin/scorers/0", "/admin/scorers/99", "/admin/api-keys/1",
             "/admin/api-keys/key_ffffffffffffffff"] {
-            stage.owner.get(path).send().await.problem(404, "not_found");
+            site.owner.get(path).send().await.problem(404, "not_found");
         }
-        stage.owner.call("POST", "/admin/scorers").body("{").send().await.problem(400, "invalid_json");
-        assert_eq!(stage.app.audit().await.len(), before);
+        site.owner.call("POST", "/admin/scorers").body("{").send().await.problem(400, "invalid_json");
+        assert_eq!(site.app.audit().await.len(), before);
     }
 
     async fn two_workspaces_see_nothing_of_each_other(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.stamp(1, "Discord", "account").await;
-        let key = stage.get("/admin/api-keys").await["api_keys"][0]["id"].as_str().unwrap().to_owned();
+        let site = ScoringSite::with(setup).await;
+        site.stamp(1, "Discord", "account").await;
+        let key = site.get("/admin/api-keys").await["api_keys"][0]["id"].as_str().unwrap().to_owned();
         let body = json!({"api_key_id": key, "use_case": "votes"});
-        let request = stage.post("/admin/history-requests", &body).await.expect(201).json();
-        let stranger = stage.stranger().await.client;
-        let (scorer, key_path) = (format!("/admin/scorers/{}", stage.scorer()), format!("/admin/api-keys/{key}"));
+        let request = site.post("/admin/history-requests", &body).await.expect(201).json();
+        let stranger = site.stranger().await.client;
+        let (scorer, key_path) = (format!("/admin/scorers/{}", site.scorer()), format!("/admin/api-keys/{key}"));
         let decide = format!("/admin/history-requests/{}/approve", request["id"].as_str().unwrap());
         let revoke = json!({"address": address(1), "provider": "Discord"});
         for (method, path, body) in [
@@ -390,9 +390,9 @@ engines! {
             ("DELETE", key_path.clone(), json!({})),
             ("GET", format!("{key_path}/usage"), json!({})),
             ("POST", decide, json!({})),
-            ("DELETE", format!("/admin/issuers/{}", stage.issuer.did()), json!({})),
+            ("DELETE", format!("/admin/issuers/{}", site.issuer.did()), json!({})),
             ("POST", "/admin/stamps/revoke".to_owned(), revoke),
-            ("GET", format!("/admin/stamps/{}?scorer_id={}", address(1), stage.scorer()), json!({})),
+            ("GET", format!("/admin/stamps/{}?scorer_id={}", address(1), site.scorer()), json!({})),
         ] {
             stranger.call(method, &path).json(&body).send().await.problem(404, "not_found");
         }

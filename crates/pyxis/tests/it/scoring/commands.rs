@@ -3,16 +3,16 @@
 use pyxis_testkit::engines;
 use serde_json::json;
 
-use super::installation::{Stage, address};
+use super::installation::{ScoringSite, address};
 use crate::support::Setup;
 use crate::support::app::run;
 
 engines! {
     async fn a_scorer_is_added_weighed_and_rescored_from_the_command_line(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.stamp(1, "Discord", "account").await;
-        stage.score(1).await;
-        let app = &stage.app;
+        let site = ScoringSite::with(setup).await;
+        site.stamp(1, "Discord", "account").await;
+        site.score(1).await;
+        let app = &site.app;
         let file = app.directory().join("weights.json");
         std::fs::write(&file, r#"{"Discord": 2, "Google": "0.5"}"#).unwrap();
         let file = file.to_str().unwrap();
@@ -21,7 +21,7 @@ engines! {
         let listed = app.cli_json(&["scorer", "list"]).await;
         assert_eq!(listed.as_array().unwrap().len(), 2);
 
-        let first = stage.scorer();
+        let first = site.scorer();
         app.cli(&["scorer", "rescore", &first]).await.expect(3);
         let set = ["scorer", "set-weights", &first, "Discord=4", "A#1=0.25", "--threshold", "4"];
         let changed = app.cli_json(&set).await;
@@ -34,7 +34,7 @@ engines! {
         let done = app.cli(&["scorer", "rescore", &first, "--json"]).await.expect(0);
         assert_eq!(done.json(), json!({"scorer_id": app.bootstrap["scorer_id"], "stored": 1, "rescored": 1}));
         assert_eq!(done.stderr, "", "a bar is for terminals only");
-        assert_eq!(stage.score(1).await["passing_score"], true);
+        assert_eq!(site.score(1).await["passing_score"], true);
         let replaced = app.cli_json(&["scorer", "set-weights", &first, "--file", file, "Google=1"]).await;
         assert_eq!(replaced["weights"], json!({"Discord": "2.00000", "Google": "1.00000"}));
         assert_eq!(app.cli_json(&["scorer", "show", &first]).await, replaced);
@@ -57,23 +57,23 @@ engines! {
     }
 
     async fn computing_the_scores_of_votes_counts_addresses_that_had_none(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         for number in [1, 2] {
-            stage.stamp(number, "Discord", &format!("account-{number}")).await;
+            site.stamp(number, "Discord", &format!("account-{number}")).await;
         }
-        stage.score(1).await;
-        let first = stage.scorer();
-        let mut command = stage.app.command(&["scorer", "rescore", &first]);
+        site.score(1).await;
+        let first = site.scorer();
+        let mut command = site.app.command(&["scorer", "rescore", &first]);
         command.env("PX_VOTE_SCORERS", &first);
         let done = run(command).await.expect(0);
         assert_eq!(done.stdout, "computed 1 score; 1 address had none before\n");
-        let done = stage.app.cli(&["scorer", "rescore", &first]).await.expect(3);
+        let done = site.app.cli(&["scorer", "rescore", &first]).await.expect(3);
         assert_eq!(done.stdout, "recomputed 0 of 2 stored scores\n");
     }
 
     async fn api_keys_are_managed_from_the_command_line(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
         let made = app.cli_json(&["api-key", "add", "web", "--tier", "2", "--write"]).await;
         let (id, key) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
         let client = app.anonymous().with("x-api-key", key);
@@ -99,11 +99,11 @@ engines! {
     }
 
     async fn stamps_are_shown_and_revoked_from_the_command_line(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         for provider in ["Discord", "Google"] {
-            stage.stamp(1, provider, provider).await;
+            site.stamp(1, provider, provider).await;
         }
-        let (app, holder) = (&stage.app, address(1).to_string());
+        let (app, holder) = (&site.app, address(1).to_string());
         let shown = app.cli_json(&["stamps", "show", &holder]).await;
         assert_eq!(shown["score"], "1.04100");
         let digest = shown["stamps"][0]["digest"].as_str().unwrap();
@@ -113,19 +113,19 @@ engines! {
         assert_eq!((&revoked["revoked"], &revoked["removed"]), (&json!(true), &json!(true)));
         app.cli(&["stamps", "revoke", "--digest", digest]).await.expect(3);
         app.cli(&["stamps", "revoke", "--address", &holder, "--provider", "Google"]).await.expect(0);
-        assert_eq!(stage.score(1).await["stamps"], json!({}));
+        assert_eq!(site.score(1).await["stamps"], json!({}));
         app.cli(&["stamps", "revoke", "--address", &holder, "--provider", "Google"]).await.expect(1);
         for bad in [&["stamps", "revoke"][..], &["stamps", "revoke", "--address", &holder],
             &["stamps", "show", "vitalik.eth"]] {
             app.cli(bad).await.expect(2);
         }
-        let trail = stage.audited("stamp.revoked").await;
+        let trail = site.audited("stamp.revoked").await;
         assert_eq!(trail.len(), 2);
     }
 
     async fn issuers_are_listed_from_the_command_line(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let (app, did) = (&stage.app, "did:ethr:0xABCDEF0101010101010101010101010101010101");
+        let site = ScoringSite::with(setup).await;
+        let (app, did) = (&site.app, "did:ethr:0xABCDEF0101010101010101010101010101010101");
         let added = app.cli_json(&["issuer", "add", did, "--name", "Theirs"]).await;
         assert_eq!(added["did"], did.to_lowercase());
         app.cli(&["issuer", "add", did, "--name", "Theirs"]).await.expect(3);

@@ -5,13 +5,13 @@ use std::time::Duration;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
 use pyxis_core::entropy::SeededEntropy;
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, Client, Person, Setup};
+use crate::support::{App, Client, HttpResponse, Person, Setup};
 
 /// A server, its owner, an API key that writes, and a trusted issuer.
-pub(crate) struct Stage {
+pub(crate) struct ScoringSite {
     pub(crate) app: App,
     pub(crate) owner: Client,
     pub(crate) api: Client,
@@ -23,16 +23,16 @@ pub(crate) fn address(number: u8) -> EvmAddress {
     EvmAddress([number; 20])
 }
 
-impl Stage {
+impl ScoringSite {
     pub(crate) async fn with(setup: Setup) -> Self {
         let app = App::start(setup).await;
         let owner = app.owner().client;
         let api = app.anonymous().with("x-api-key", app.bootstrap["api_key"].as_str().unwrap());
         let issuer = Eip712Issuer::new(&SeededEntropy::new(7));
-        let stage = Self { app, owner, api, issuer, now: SystemClock.now() };
-        let listed = json!({"did": stage.issuer.did(), "name": "Ours"});
-        stage.owner.post("/admin/issuers", &listed).send().await.expect(201);
-        stage
+        let site = Self { app, owner, api, issuer, now: SystemClock.now() };
+        let listed = json!({"did": site.issuer.did(), "name": "Ours"});
+        site.owner.post("/admin/issuers", &listed).send().await.expect(201);
+        site
     }
 
     /// The number of the first scorer.
@@ -42,7 +42,7 @@ impl Stage {
 
     /// A credential of an address, with the given nullifier.
     pub(crate) fn credential(&self, number: u8, provider: &str, nullifier: &str) -> Value {
-        let claim = Claim {
+        let claim = CredentialFields {
             address: address(number),
             provider,
             nullifiers: &[nullifier],
@@ -69,7 +69,7 @@ impl Stage {
         self.owner.get(path).send().await.expect(200).json()
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> HttpResponse {
         self.owner.post(path, body).send().await
     }
 

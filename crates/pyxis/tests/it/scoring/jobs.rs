@@ -10,7 +10,7 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Received, Release, Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::installation::{Stage, address};
+use super::installation::{ScoringSite, address};
 use super::population::import_group;
 use crate::support::{Setup, until};
 
@@ -79,9 +79,9 @@ fn answer(mood: &mut Mood, request: &Received) -> Reply {
 }
 
 /// Uploads a file as a job; returns its id.
-async fn upload(stage: &Stage, body: impl Into<Bytes>) -> String {
-    let path = format!("/admin/scorers/{}/jobs?name=list", stage.scorer());
-    let job = stage.owner.call("POST", &path).body(body).send().await.expect(201).json();
+async fn upload(site: &ScoringSite, body: impl Into<Bytes>) -> String {
+    let path = format!("/admin/scorers/{}/jobs?name=list", site.scorer());
+    let job = site.owner.call("POST", &path).body(body).send().await.expect(201).json();
     assert_eq!(job["name"], "list");
     assert_begun(&job);
     job["id"].as_str().unwrap().to_owned()
@@ -93,24 +93,24 @@ fn assert_begun(job: &Value) {
 }
 
 /// Waits for a state of a job.
-async fn reached(stage: &Stage, id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+async fn until_job(site: &ScoringSite, id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let path = format!("/admin/score-jobs/{id}");
-    until("the progress of the job", async || Some(stage.get(&path).await).filter(&wanted)).await
+    until("the progress of the job", async || Some(site.get(&path).await).filter(&wanted)).await
 }
 
-async fn done(stage: &Stage, id: &str) -> Value {
-    reached(stage, id, |job| job["state"] == "done").await
+async fn done(site: &ScoringSite, id: &str) -> Value {
+    until_job(site, id, |job| job["state"] == "done").await
 }
 
 /// Waits until the first thousand rows have results and the others wait for the indexer.
-async fn halfway(stage: &Stage, id: &str) {
-    let half = reached(stage, id, |job| job["scored"] == 1000).await;
+async fn halfway(site: &ScoringSite, id: &str) {
+    let half = until_job(site, id, |job| job["scored"] == 1000).await;
     assert_eq!((&half["state"], &half["failed"]), (&json!("running"), &json!(0)));
 }
 
-async fn results(stage: &Stage, id: &str, query: &str) -> Vec<String> {
+async fn results(site: &ScoringSite, id: &str, query: &str) -> Vec<String> {
     let path = format!("/admin/score-jobs/{id}/result{query}");
-    let text = stage.owner.get(&path).send().await.expect(200).text();
+    let text = site.owner.get(&path).send().await.expect(200).text();
     text.lines().map(str::to_owned).collect()
 }
 
@@ -143,38 +143,38 @@ fn rows(bytes: impl Into<Bytes>) -> Vec<(String, Option<f64>)> {
 
 engines! {
     async fn a_job_goes_from_its_upload_to_results_that_are_the_input_of_another_job(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let (app, scorer) = (&stage.app, stage.scorer());
-        import_group(&stage).await;
+        let site = ScoringSite::with(setup).await;
+        let (app, scorer) = (&site.app, site.scorer());
+        import_group(&site).await;
         app.cli(&["scorer", "set-weights", &scorer, "Member=30"]).await.expect(0);
-        stage.stamp(1, "Member", "member:1").await;
-        let id = upload(&stage, format!("name,address\nann,{}\nbob,nobody\ncarl,{}\n", address(1), address(13))).await;
-        let job = done(&stage, &id).await;
+        site.stamp(1, "Member", "member:1").await;
+        let id = upload(&site, format!("name,address\nann,{}\nbob,nobody\ncarl,{}\n", address(1), address(13))).await;
+        let job = done(&site, &id).await;
         assert_eq!((&job["rows"], &job["scored"], &job["failed"], &job["retryable"]), (&json!(3), &json!(2), &json!(1), &json!(0)));
         assert_eq!((&job["created_by"], &job["problem"]), (&json!("owner@localhost"), &Value::Null));
         assert!(job["started_at"].is_string() && job["finished_at"].is_string(), "{job}");
 
-        let lines = results(&stage, &id, "").await;
+        let lines = results(&site, &id, "").await;
         assert_eq!((lines.len(), &*lines[0]), (4, COLUMNS));
         assert!(lines[1].starts_with(&format!("2,{},scored,,30,20,true,", address(1))), "{}", lines[1]);
         let (stamps, models) = lines[1].rsplit_once("}\",").unwrap();
         assert!(stamps.contains("\"\"Member\"\":{\"\"score\"\":\"\"30.00000\"\""), "{stamps}");
-        let served = stage.api.get(&format!("/v2/models/score/{}", address(1))).send().await.expect(200).json();
+        let served = site.api.get(&format!("/v2/models/score/{}", address(1))).send().await.expect(200).json();
         let served = served["details"]["models"]["aggregate"]["score"].as_f64().unwrap();
         assert_eq!(cell(models, 0).parse::<f64>().unwrap().to_bits(), served.to_bits(), "{models}");
         assert_eq!((cell(models, 8), cell(models, 9)), (&*address(1).to_string(), "12"), "{models}");
         assert!(cell(models, 11).starts_with(&format!("12 members sent to {};", address(99))), "{models}");
         assert!(lines[2].starts_with("3,nobody,invalid,not an address"), "{}", lines[2]);
         assert!(lines[3].starts_with(&format!("4,{},scored,,0,20,false,", address(13))), "{}", lines[3]);
-        assert_eq!(results(&stage, &id, "?rows=failed").await[1..], lines[2..3]);
+        assert_eq!(results(&site, &id, "?rows=failed").await[1..], lines[2..3]);
 
-        let parquet = stage.owner.get(&format!("/admin/score-jobs/{id}/result?format=parquet")).send().await.expect(200);
+        let parquet = site.owner.get(&format!("/admin/score-jobs/{id}/result?format=parquet")).send().await.expect(200);
         assert_eq!(parquet.header("content-type"), Some("application/vnd.apache.parquet"));
         let expected = [(address(1).to_string(), Some(30.0)), ("nobody".to_owned(), None), (address(13).to_string(), Some(0.0))];
         assert_eq!(rows(parquet.body.clone()), expected);
-        let second = upload(&stage, parquet.body.clone()).await;
-        done(&stage, &second).await;
-        let again = results(&stage, &second, "").await;
+        let second = upload(&site, parquet.body.clone()).await;
+        done(&site, &second).await;
+        let again = results(&site, &second, "").await;
         for (before, after) in lines[1..].iter().zip(&again[1..]) {
             assert_eq!((cell(after, 1), cell(after, 2)), (cell(before, 1), cell(before, 2)));
         }
@@ -190,10 +190,10 @@ engines! {
         let listed = app.cli_json(&["score-job", "list"]).await;
         let names: Vec<&Value> = listed.as_array().unwrap().iter().map(|job| &job["name"]).collect();
         assert_eq!(names, ["input.parquet", "list", "list"]);
-        let page = stage.get("/admin/score-jobs?limit=2").await;
+        let page = site.get("/admin/score-jobs?limit=2").await;
         assert_eq!(page["score_jobs"][0]["id"], listed[0]["id"]);
         let next = format!("/admin/score-jobs?limit=2&before={}", page["next_before"].as_str().unwrap());
-        assert_eq!(stage.get(&next).await["score_jobs"], json!([job]));
+        assert_eq!(site.get(&next).await["score_jobs"], json!([job]));
 
         let shown = app.cli_json(&["score-job", "show", &id]).await;
         assert_eq!((&shown["state"], &shown["scored"]), (&json!("done"), &json!(2)));
@@ -206,9 +206,9 @@ engines! {
         app.cli(&["score-job", "show", &second]).await.expect(1);
         let of_job = format!("/admin/score-jobs/{id}");
         for word in ["cancel", "retry"] {
-            stage.post(&format!("{of_job}/{word}"), &json!({})).await.problem(409, "conflict");
+            site.post(&format!("{of_job}/{word}"), &json!({})).await.problem(409, "conflict");
         }
-        let stranger = stage.stranger().await.client;
+        let stranger = site.stranger().await.client;
         for path in [of_job.clone(), format!("{of_job}/result")] {
             stranger.get(&path).send().await.problem(404, "not_found");
             app.anonymous().get(&path).send().await.problem(401, "unauthenticated");
@@ -217,78 +217,78 @@ engines! {
         let of_scorer = format!("/admin/scorers/{scorer}/jobs");
         stranger.call("POST", &of_scorer).body("0x1").send().await.problem(404, "not_found");
         for body in ["", "address\n", "PAR1"] {
-            let problem = stage.owner.call("POST", &of_scorer).body(body).send().await.problem(422, "invalid_field");
+            let problem = site.owner.call("POST", &of_scorer).body(body).send().await.problem(422, "invalid_field");
             assert_eq!(problem["field"], "file");
         }
         for query in ["?format=xml", "?rows=some"] {
-            stage.owner.get(&format!("{of_job}/result{query}")).send().await.problem(422, "invalid_field");
+            site.owner.get(&format!("{of_job}/result{query}")).send().await.problem(422, "invalid_field");
         }
-        stage.owner.delete(&of_job).send().await.expect(204);
-        stage.owner.get(&of_job).send().await.problem(404, "not_found");
+        site.owner.delete(&of_job).send().await.expect(204);
+        site.owner.get(&of_job).send().await.problem(404, "not_found");
     }
 
     async fn failed_rows_run_again_alone_and_a_canceled_job_keeps_its_results(setup: Setup) {
         let indexer = MoodyIndexer::start(Mood::Refuses).await;
         let setup = setup.env("PX_INDEXERS", &indexer.setting()).env("PX_INDEXER_PER_SECOND", "100000");
-        let stage = Stage::with(setup).await;
-        let id = upload(&stage, format!("{}\n{}\nnobody\n{}\n", address(1), address(2), address(3))).await;
-        let job = done(&stage, &id).await;
+        let site = ScoringSite::with(setup).await;
+        let id = upload(&site, format!("{}\n{}\nnobody\n{}\n", address(1), address(2), address(3))).await;
+        let job = done(&site, &id).await;
         assert_eq!((&job["scored"], &job["failed"], &job["retryable"]), (&json!(1), &json!(3), &json!(2)));
-        let failed = results(&stage, &id, "?rows=failed").await;
+        let failed = results(&site, &id, "?rows=failed").await;
         let status: Vec<&str> = failed[1..].iter().map(|line| cell(line, 2)).collect();
         assert_eq!(status, ["failed", "invalid", "failed"]);
         assert_eq!(cell(&failed[1], 3), "the indexer of base does not respond; run it again later");
-        let before = results(&stage, &id, "").await;
+        let before = results(&site, &id, "").await;
         let asked = indexer.upstream.requests().len();
         indexer.turns(Mood::Answers);
-        let queued = stage.app.cli_json(&["score-job", "retry", &id]).await;
+        let queued = site.app.cli_json(&["score-job", "retry", &id]).await;
         assert_eq!(queued["failed"], 1);
         assert_begun(&queued);
-        let job = done(&stage, &id).await;
+        let job = done(&site, &id).await;
         assert_eq!((&job["scored"], &job["failed"], &job["retryable"]), (&json!(3), &json!(1), &json!(0)));
         assert_eq!(indexer.asked_after(asked), BTreeSet::from([2, 3].map(|number| address(number).to_string())));
-        let after = results(&stage, &id, "").await;
+        let after = results(&site, &id, "").await;
         assert_eq!((after.len(), &after[1], &after[3]), (5, &before[1], &before[3]));
 
         indexer.turns(Mood::Silent(Vec::new()));
-        let id = upload(&stage, long_list([4, 5, 6])).await;
-        halfway(&stage, &id).await;
+        let id = upload(&site, long_list([4, 5, 6])).await;
+        halfway(&site, &id).await;
         let path = format!("/admin/score-jobs/{id}");
-        stage.owner.delete(&path).send().await.problem(409, "conflict");
-        let canceled = stage.post(&format!("{path}/cancel"), &json!({})).await.expect(200).json();
+        site.owner.delete(&path).send().await.problem(409, "conflict");
+        let canceled = site.post(&format!("{path}/cancel"), &json!({})).await.expect(200).json();
         assert_eq!((&canceled["state"], &canceled["scored"]), (&json!("canceled"), &json!(1000)));
-        assert_eq!(results(&stage, &id, "").await.len(), 1001);
+        assert_eq!(results(&site, &id, "").await.len(), 1001);
         indexer.turns(Mood::Answers);
-        let queued = stage.post(&format!("{path}/retry"), &json!({})).await.expect(200).json();
+        let queued = site.post(&format!("{path}/retry"), &json!({})).await.expect(200).json();
         assert!(queued["scored"].as_u64() >= Some(1000), "{queued}");
         assert_begun(&queued);
-        assert_eq!(done(&stage, &id).await["scored"], 1003);
-        assert_whole(&results(&stage, &id, "").await);
+        assert_eq!(done(&site, &id).await["scored"], 1003);
+        assert_whole(&results(&site, &id, "").await);
 
         indexer.turns(Mood::Silent(Vec::new()));
-        let id = upload(&stage, long_list([7, 8, 9])).await;
-        halfway(&stage, &id).await;
-        assert_eq!(stage.app.cli_json(&["score-job", "cancel", &id]).await["state"], "canceled");
-        stage.app.cli(&["score-job", "cancel", &id]).await.expect(3);
-        stage.owner.delete(&format!("/admin/score-jobs/{id}")).send().await.expect(204);
+        let id = upload(&site, long_list([7, 8, 9])).await;
+        halfway(&site, &id).await;
+        assert_eq!(site.app.cli_json(&["score-job", "cancel", &id]).await["state"], "canceled");
+        site.app.cli(&["score-job", "cancel", &id]).await.expect(3);
+        site.owner.delete(&format!("/admin/score-jobs/{id}")).send().await.expect(204);
     }
 
     async fn a_killed_server_finishes_its_job_after_a_start_with_every_row_once(setup: Setup) {
         let indexer = MoodyIndexer::start(Mood::Silent(Vec::new())).await;
         let setup = setup.env("PX_INDEXERS", &indexer.setting()).env("PX_INDEXER_PER_SECOND", "100000");
-        let mut stage = Stage::with(setup).await;
-        let id = upload(&stage, long_list([2, 3, 4])).await;
-        halfway(&stage, &id).await;
-        stage.app.kill().await;
+        let mut site = ScoringSite::with(setup).await;
+        let id = upload(&site, long_list([2, 3, 4])).await;
+        halfway(&site, &id).await;
+        site.app.kill().await;
         indexer.turns(Mood::Answers);
-        assert_eq!(stage.app.sql("SELECT state FROM score_jobs"), ["running"]);
+        assert_eq!(site.app.sql("SELECT state FROM score_jobs"), ["running"]);
         // The claim of the killed process ends.
-        stage.app.sql("UPDATE score_jobs SET held_until_at = 1");
+        site.app.sql("UPDATE score_jobs SET held_until_at = 1");
         let asked = indexer.upstream.requests().len();
-        stage.app.serve();
-        let job = done(&stage, &id).await;
+        site.app.serve();
+        let job = done(&site, &id).await;
         assert_eq!((&job["rows"], &job["scored"], &job["failed"]), (&json!(1003), &json!(1003), &json!(0)));
-        assert_whole(&results(&stage, &id, "").await);
+        assert_whole(&results(&site, &id, "").await);
         // The first thousand rows did not run again.
         assert_eq!(indexer.asked_after(asked), BTreeSet::from([2, 3, 4].map(|number| address(number).to_string())));
     }

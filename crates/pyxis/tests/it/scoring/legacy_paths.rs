@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::installation::{Stage, address};
+use super::installation::{ScoringSite, address};
 use crate::support::Setup;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn earlier_paths_answer_until_a_setting_takes_them_away() {
-    let mut stage = Stage::with(Setup::new()).await;
-    stage.stamp(1, "Discord", "account").await;
-    let (scorer, holder) = (stage.scorer(), address(1));
+    let mut site = ScoringSite::with(Setup::new()).await;
+    site.stamp(1, "Discord", "account").await;
+    let (scorer, holder) = (site.scorer(), address(1));
     let submitted = json!({"address": holder, "scorer_id": scorer});
     let earlier = [
         ("GET", format!("/registry/score/{scorer}/{holder}")),
@@ -19,19 +19,19 @@ async fn earlier_paths_answer_until_a_setting_takes_them_away() {
         ("POST", "/registry/submit-passport".to_owned()),
     ];
     for (method, path) in &earlier {
-        let answer = stage.api.call(method, path).json(&submitted).send().await.expect(200);
+        let answer = site.api.call(method, path).json(&submitted).send().await.expect(200);
         assert!(answer.header("deprecation").is_some(), "{path}");
     }
-    stage.app.restart_with(|setup| setup.env("PX_EARLIER_PATHS", "false")).await;
+    site.app.restart_with(|setup| setup.env("PX_EARLIER_PATHS", "false")).await;
     for (method, path) in &earlier {
-        stage.api.call(method, path).json(&submitted).send().await.problem(404, "not_found");
+        site.api.call(method, path).json(&submitted).send().await.problem(404, "not_found");
     }
-    assert_eq!(stage.score(1).await["score"], "0.51600");
+    assert_eq!(site.score(1).await["score"], "0.51600");
     for path in [
         format!("/v2/stamps/{holder}"),
         "/v2/stamps/metadata".to_owned(),
         format!("/v2/models/score/{holder}"),
     ] {
-        stage.api.get(&path).send().await.expect(200);
+        site.api.get(&path).send().await.expect(200);
     }
 }

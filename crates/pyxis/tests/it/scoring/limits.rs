@@ -10,7 +10,7 @@ use pyxis_testkit::engines;
 use tokio::task::JoinHandle;
 
 use super::installation::address;
-use crate::support::{Answer, App, Call, Client, Setup, until};
+use crate::support::{App, Call, Client, HttpResponse, Setup, until};
 use pyxis_testkit::postgres::Database;
 
 const LIMITED: &str = r#"{"detail":"You have been rate limited!"}"#;
@@ -37,7 +37,7 @@ fn call(node: &Client, key: &str) -> Call {
 }
 
 /// Sends requests at once, to each node in turn. Returns the remaining counts of the admitted ones, in order.
-async fn ask(nodes: &[Client], key: &str, requests: usize) -> Vec<i64> {
+async fn send_at_once(nodes: &[Client], key: &str, requests: usize) -> Vec<i64> {
     let asked = nodes.iter().cycle().take(requests).map(|node| tokio::spawn(call(node, key).send()));
     let mut left = Vec::new();
     for answer in asked.collect::<Vec<_>>() {
@@ -58,7 +58,7 @@ fn numbers(from: i64, to: i64) -> Vec<i64> {
     (from..to).collect()
 }
 
-fn remaining(answer: &Answer) -> i64 {
+fn remaining(answer: &HttpResponse) -> i64 {
     answer.header("ratelimit-remaining").unwrap().parse().unwrap()
 }
 
@@ -116,14 +116,14 @@ engines! {
     async fn a_window_goes_on_over_a_restart_and_a_crash(setup: Setup) {
         let mut app = App::start(setup).await;
         let left = in_one_window(&mut app, &NEAR, async |app, key| {
-            let first = ask(&[app.anonymous()], key, 40).await;
+            let first = send_at_once(&[app.anonymous()], key, 40).await;
             app.restart().await;
-            let restarted = ask(&[app.anonymous()], key, 40).await;
+            let restarted = send_at_once(&[app.anonymous()], key, 40).await;
             app.kill().await;
             app.serve();
-            let crashed = ask(&[app.anonymous()], key, 60).await;
+            let crashed = send_at_once(&[app.anonymous()], key, 60).await;
             app.restart().await;
-            [first, restarted, crashed, ask(&[app.anonymous()], key, 5).await]
+            [first, restarted, crashed, send_at_once(&[app.anonymous()], key, 5).await]
         });
         assert_eq!(left.await, [numbers(85, 125), numbers(45, 85), numbers(0, 45), numbers(0, 0)]);
     }
@@ -136,7 +136,7 @@ engines! {
             app.kill().await;
             let told = load.ended().await;
             app.serve();
-            (told, ask(&[app.anonymous()], key, 1).await)
+            (told, send_at_once(&[app.anonymous()], key, 1).await)
         })
         .await;
         assert_goes_on(&told, left[0]);
@@ -154,7 +154,7 @@ engines! {
             app.sql("ALTER TABLE gone RENAME TO usage_windows");
             assert!(app.stop().await.success());
             app.serve();
-            (told, ask(&[app.anonymous()], key, 1).await)
+            (told, send_at_once(&[app.anonymous()], key, 1).await)
         })
         .await;
         let all = 1_000_000 - i64::try_from(told.len()).unwrap();
@@ -189,20 +189,20 @@ async fn two_processes_on_one_postgres_database_have_one_window() {
     let mut app = App::start(Setup::on(database)).await;
     let node = app.another_node();
     let left = in_one_window(&mut app, &NEAR, async |app, key| {
-        let both = ask(&[app.anonymous(), node.anonymous()], key, 200).await;
+        let both = send_at_once(&[app.anonymous(), node.anonymous()], key, 200).await;
         app.restart().await;
-        [both, ask(&[app.anonymous(), node.anonymous()], key, 4).await]
+        [both, send_at_once(&[app.anonymous(), node.anonymous()], key, 4).await]
     });
     assert_eq!(left.await, [numbers(0, 125), numbers(0, 0)]);
 
     let left = in_one_window(&mut app, &FAR, async |app, key| {
-        let admitted = ask(&[app.anonymous(), node.anonymous()], key, 400).await.len();
+        let admitted = send_at_once(&[app.anonymous(), node.anonymous()], key, 400).await.len();
         // Reserved requests are returned automatically when no one asks any more.
         let counted = "SELECT CAST(admitted AS TEXT) FROM usage_windows ORDER BY last_at DESC LIMIT 1";
         until("the rest to go back", async || (app.sql(counted) == ["400"]).then_some(())).await;
         app.restart().await;
-        let known = ask(&[node.anonymous()], key, 1).await;
-        (admitted, known, ask(&[app.anonymous()], key, 1).await)
+        let known = send_at_once(&[node.anonymous()], key, 1).await;
+        (admitted, known, send_at_once(&[app.anonymous()], key, 1).await)
     });
     assert_eq!(left.await, (400, vec![999_599], vec![999_598]));
 
@@ -218,7 +218,7 @@ async fn two_processes_on_one_postgres_database_have_one_window() {
         told.extend(load.ended().await);
         told.sort_unstable();
         app.serve();
-        (told, ask(&[app.anonymous()], key, 1).await)
+        (told, send_at_once(&[app.anonymous()], key, 1).await)
     })
     .await;
     assert_goes_on(&told, left[0]);

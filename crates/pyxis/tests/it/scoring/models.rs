@@ -10,7 +10,7 @@ use parquet::schema::parser::parse_message_type;
 use pyxis_testkit::engines;
 use serde_json::json;
 
-use super::installation::{Stage, address};
+use super::installation::{ScoringSite, address};
 use crate::support::Setup;
 
 /// Converts a CSV file of texts to Parquet, at the given path.
@@ -35,7 +35,7 @@ fn to_parquet(csv: &str, path: &Path) {
 }
 
 /// Twelve users that pass coins along and return them to one address, and the times of their first bridging.
-fn files(stage: &Stage) -> [PathBuf; 2] {
+fn files(site: &ScoringSite) -> [PathBuf; 2] {
     let (mut moves, mut bridged) =
         ("chain,kind,from,to\n".to_owned(), "address,first_bridge_unix,bridge_volume_usd\n".to_owned());
     for number in 1..=12_u8 {
@@ -50,7 +50,7 @@ fn files(stage: &Stage) -> [PathBuf; 2] {
         writeln!(bridged, "{own},{},100", 1_640_000_000 + i64::from(number)).unwrap();
     }
     [("moves.csv", moves), ("bridged.csv", bridged)].map(|(name, text)| {
-        let path = stage.app.directory().join(name);
+        let path = site.app.directory().join(name);
         std::fs::write(&path, text).unwrap();
         path
     })
@@ -58,9 +58,9 @@ fn files(stage: &Stage) -> [PathBuf; 2] {
 
 engines! {
     async fn an_import_is_scored_alike_one_by_one_and_in_bulk(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
-        let [moves, bridged] = files(&stage);
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
+        let [moves, bridged] = files(&site);
         let (moves, bridged) = (moves.to_str().unwrap(), bridged.to_str().unwrap());
         let done = app.cli_json(&["activity", "import", moves, bridged]).await;
         assert_eq!((&done["transfers"], &done["wallets"], &done["changed"]), (&json!(24), &json!(12), &json!(12)));
@@ -82,7 +82,7 @@ engines! {
             let (of, score) = line.split_once(',').unwrap();
             assert_eq!(of, address(number).to_string());
             let path = format!("/v2/models/score/{of}");
-            let answer = stage.api.get(&path).send().await.expect(200).json();
+            let answer = site.api.get(&path).send().await.expect(200).json();
             let served = answer["details"]["models"]["aggregate"]["score"].as_f64().unwrap();
             assert_eq!(served.to_bits(), score.parse::<f64>().unwrap().to_bits(), "{line}");
             assert_eq!(number == 13, score == "-1");
@@ -97,25 +97,25 @@ engines! {
     }
 
     async fn a_parquet_file_is_imported_like_the_csv_file_of_the_same_rows(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
-        let [moves, bridged] = files(&stage);
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
+        let [moves, bridged] = files(&site);
         let columns = app.directory().join("moves.parquet");
         to_parquet(&std::fs::read_to_string(&moves).unwrap(), &columns);
         let done = app.cli_json(&["activity", "import", columns.to_str().unwrap(), bridged.to_str().unwrap()]).await;
         assert_eq!((&done["files"][0]["accepted"], &done["wallets"]), (&json!(24), &json!(12)));
-        let of_columns = aggregate(&stage, 1).await;
+        let of_columns = aggregate(&site, 1).await;
         assert!(of_columns >= 0.0);
         let listed = app.cli_json(&["activity", "list"]).await;
         let taken = listed.as_array().unwrap().iter().find(|file| file["accepted"] == 24).unwrap();
         app.cli_json(&["activity", "remove", taken["source"].as_str().unwrap(), "--yes"]).await;
         app.cli_json(&["activity", "import", moves.to_str().unwrap()]).await;
-        assert_eq!(aggregate(&stage, 1).await.to_bits(), of_columns.to_bits());
+        assert_eq!(aggregate(&site, 1).await.to_bits(), of_columns.to_bits());
     }
 
     async fn an_export_of_an_explorer_is_read_and_what_is_ignored_is_named(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
         let import = async |name: &str, text: String, code: i32| {
             std::fs::write(app.directory().join(name), text).unwrap();
             let words = app.cli(&["activity", "import", name, "--defer"]).await.expect(code);
@@ -152,8 +152,8 @@ engines! {
     }
 
     async fn a_list_of_addresses_is_refused_with_each_bad_one(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
         let list = format!("address\n{}\nnobody\n\n{}\n0x12\n", address(1), address(2));
         std::fs::write(app.directory().join("list.txt"), list).unwrap();
         let refused = app.cli(&["models", "score", "--addresses", "list.txt", "--out", "-"]).await.expect(1);
@@ -161,8 +161,8 @@ engines! {
     }
 
     async fn models_say_how_good_they_are(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
         let told = app.cli_json(&["models", "list"]).await;
         assert_eq!(told["revision"], json!(null));
         let aggregate = &told["card"]["models"][0];
@@ -182,47 +182,47 @@ engines! {
         app.cli(&["models", "reset"]).await.expect(3);
         app.cli(&["models", "score", "--addresses", "x", "--out", "-", "--model", "foo"]).await.expect(2);
         app.cli(&["models", "train", "--labels", "nowhere.csv"]).await.expect(1);
-        let shown = stage.get("/admin/models").await;
+        let shown = site.get("/admin/models").await;
         assert_eq!((&shown["card"], &shown["fingerprint"]), (&told["card"], &told["fingerprint"]));
-        assert_eq!(stage.get("/admin/models/groups").await, json!({ "groups": [] }));
+        assert_eq!(site.get("/admin/models/groups").await, json!({ "groups": [] }));
     }
 
     async fn an_import_for_later_is_scored_by_the_next_import(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
-        let [moves, bridged] = files(&stage).map(|file| file.to_str().unwrap().to_owned());
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
+        let [moves, bridged] = files(&site).map(|file| file.to_str().unwrap().to_owned());
         let done = app.cli_json(&["activity", "import", "--defer", moves.as_str()]).await;
         assert_eq!((&done["files"][0]["new"], done.get("wallets")), (&json!(true), None));
-        assert!(aggregate(&stage, 1).await < 0.0, "nothing is computed yet");
+        assert!(aggregate(&site, 1).await < 0.0, "nothing is computed yet");
         app.cli(&["activity", "import", "--defer", moves.as_str()]).await.expect(3);
         let said = app.cli(&["activity", "import", "--defer", bridged.as_str()]).await.expect(0);
         assert!(said.stdout.contains("not computed yet"), "{said:?}");
         let done = app.cli_json(&["activity", "import", moves.as_str()]).await;
         assert!(done["computed"].as_u64().unwrap() > 0, "{done}");
-        let later = aggregate(&stage, 1).await;
+        let later = aggregate(&site, 1).await;
         assert!(later >= 0.0, "{later}");
         app.cli_json(&["activity", "rebuild"]).await;
-        assert_eq!(aggregate(&stage, 1).await.to_bits(), later.to_bits());
+        assert_eq!(aggregate(&site, 1).await.to_bits(), later.to_bits());
     }
 
     async fn what_was_stored_is_scored_whatever_came_between(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
-        let [good, _] = files(&stage);
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
+        let [good, _] = files(&site);
         let (good, bad) = (good.to_str().unwrap(), app.directory().join("bad.csv"));
         std::fs::write(&bad, "who,what\n").unwrap();
         // A later file that fails.
         app.cli(&["activity", "import", good, bad.to_str().unwrap()]).await.expect(1);
-        let first = aggregate(&stage, 1).await;
+        let first = aggregate(&site, 1).await;
         assert!(first >= 0.0, "{first}");
         app.cli(&["activity", "import", good]).await.expect(3);
         // An interruption in the middle of the computation, and one before it began.
         for left in ["UPDATE activity_state SET mark = ''", "DELETE FROM activity_state"] {
             app.sql(&format!("DELETE FROM activity_wallets; {left}"));
-            assert!(aggregate(&stage, 1).await < 0.0);
+            assert!(aggregate(&site, 1).await < 0.0);
             let done = app.cli_json(&["activity", "import", good]).await;
             assert_eq!((&done["changed"], &done["files"][0]["new"]), (&json!(12), &json!(false)));
-            assert_eq!(aggregate(&stage, 1).await.to_bits(), first.to_bits());
+            assert_eq!(aggregate(&site, 1).await.to_bits(), first.to_bits());
             app.cli(&["activity", "import", good]).await.expect(3);
         }
         // Rows that an earlier release wrote, and rows that are damaged.
@@ -230,15 +230,15 @@ engines! {
         app.sql(&format!("UPDATE activity_wallets SET digest = 0; {earlier}"));
         assert_eq!(app.cli_json(&["activity", "import", good]).await["changed"], json!(12));
         app.sql("UPDATE activity_wallets SET features = address");
-        stage.api.get(&format!("/v2/models/score/{}", address(1))).send().await.expect(500);
+        site.api.get(&format!("/v2/models/score/{}", address(1))).send().await.expect(500);
         assert_eq!(app.cli_json(&["activity", "rebuild"]).await["changed"], json!(12));
-        assert_eq!(aggregate(&stage, 1).await.to_bits(), first.to_bits());
+        assert_eq!(aggregate(&site, 1).await.to_bits(), first.to_bits());
     }
 
     async fn suspected_groups_are_shown_as_a_table_and_drawn(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
-        let [moves, bridged] = farm(&stage);
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
+        let [moves, bridged] = farm(&site);
         app.cli_json(&["activity", "import", moves.as_str(), bridged.as_str()]).await;
         let plots = app.directory().join("groups");
         let table = app.cli(&["models", "clusters", "--plots", plots.to_str().unwrap()]).await.expect(0).stdout;
@@ -254,18 +254,18 @@ engines! {
         let drawn = std::fs::read_to_string(plots.join(format!("{}.svg", address(1)))).unwrap();
         assert!(drawn.starts_with("<svg") && drawn.contains(&format!("<title>funder {}", address(98))));
         assert_eq!(app.cli_json(&["models", "clusters", "--limit", "0"]).await, json!([]));
-        assert_eq!(stage.get("/admin/models/groups").await["groups"][0]["id"], json!(address(1)));
+        assert_eq!(site.get("/admin/models/groups").await["groups"][0]["id"], json!(address(1)));
     }
 }
 
-async fn aggregate(stage: &Stage, number: u8) -> f64 {
+async fn aggregate(site: &ScoringSite, number: u8) -> f64 {
     let path = format!("/v2/models/score/{}", address(number));
-    let answer = stage.api.get(&path).send().await.expect(200).json();
+    let answer = site.api.get(&path).send().await.expect(200).json();
     answer["details"]["models"]["aggregate"]["score"].as_f64().unwrap()
 }
 
 /// Twelve users with one funder and one sink that first bridged within seconds and never met.
-fn farm(stage: &Stage) -> [String; 2] {
+fn farm(site: &ScoringSite) -> [String; 2] {
     let (mut moves, mut bridged) =
         ("chain,from,to\n".to_owned(), "address,first_bridge_unix,bridge_volume_usd\n".to_owned());
     for number in 1..=12_u8 {
@@ -274,7 +274,7 @@ fn farm(stage: &Stage) -> [String; 2] {
         writeln!(bridged, "{own},{},100", 1_640_000_000 + i64::from(number)).unwrap();
     }
     [("moves.csv", moves), ("bridged.csv", bridged)].map(|(name, text)| {
-        let path = stage.app.directory().join(name);
+        let path = site.app.directory().join(name);
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     })

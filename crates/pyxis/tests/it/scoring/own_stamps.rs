@@ -3,57 +3,57 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::installation::{Stage, address};
+use super::installation::{ScoringSite, address};
 use crate::support::{Setup, metrics, until};
 
 /// The file that `docs/reference/own-stamps.md` shows.
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/credentials.jsonl");
 
-async fn issue(stage: &Stage, number: u8) -> Value {
+async fn issue(site: &ScoringSite, number: u8) -> Value {
     let body = json!({ "stamps": [{ "provider": "EarlyMember" }] });
     let path = format!("/v2/stamps/{}/issue", address(number));
-    stage.api.post(&path, &body).send().await.expect(200).json()["items"][0]["status"].clone()
+    site.api.post(&path, &body).send().await.expect(200).json()["items"][0]["status"].clone()
 }
 
 engines! {
     async fn stamps_are_signed_by_command_and_by_api_and_then_imported_or_added(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         let (members, signed) = (path("members.csv"), path("credentials.jsonl"));
         std::fs::write(&members, format!("address,nullifier\n{},member:1\n{}\n", address(1), address(2))).unwrap();
         let sign = ["stamps", "sign", "--file", &members, "--provider", "Member", "--out", &signed];
-        stage.app.cli(&sign).await.expect(0);
+        site.app.cli(&sign).await.expect(0);
         // An existing file is not overwritten, and nothing is printed instead.
-        assert_eq!(stage.app.cli(&sign).await.expect(1).stdout, "");
+        assert_eq!(site.app.cli(&sign).await.expect(1).stdout, "");
         assert_eq!(std::fs::read_to_string(&signed).unwrap().lines().count(), 2);
-        stage.app.cli(&["stamps", "import", &signed]).await.expect(0);
-        stage.app.cli(&["scorer", "set-weights", &stage.scorer(), "Member=30"]).await.expect(0);
-        assert_eq!((&stage.score(1).await["score"], &stage.score(2).await["score"]), (&json!("30.00000"), &json!("30.00000")));
+        site.app.cli(&["stamps", "import", &signed]).await.expect(0);
+        site.app.cli(&["scorer", "set-weights", &site.scorer(), "Member=30"]).await.expect(0);
+        assert_eq!((&site.score(1).await["score"], &site.score(2).await["score"]), (&json!("30.00000"), &json!("30.00000")));
         let body = json!({ "provider": "Member", "holders": [{ "address": address(3), "nullifiers": ["member:1"] }] });
-        let answer = stage.post("/admin/stamps/sign", &body).await.expect(200).json();
-        let added = stage.api.post(&format!("/v2/stamps/{}", address(3)), &answer["credentials"]).send().await;
+        let answer = site.post("/admin/stamps/sign", &body).await.expect(200).json();
+        let added = site.api.post(&format!("/v2/stamps/{}", address(3)), &answer["credentials"]).send().await;
         assert_eq!(added.expect(200).json()["items"][0]["status"], "accepted");
-        assert_eq!(stage.score(3).await["stamps"]["Member"]["dedup"], true);
-        let keys = stage.app.cli_json(&["stamp-key", "list"]).await;
+        assert_eq!(site.score(3).await["stamps"]["Member"]["dedup"], true);
+        let keys = site.app.cli_json(&["stamp-key", "list"]).await;
         assert_eq!((&keys[0]["did"], &keys[0]["trusted"]), (&answer["issuer"], &json!(true)));
-        let rotated = stage.post("/admin/stamp-keys/rotate", &json!({})).await.expect(200).json();
+        let rotated = site.post("/admin/stamp-keys/rotate", &json!({})).await.expect(200).json();
         assert_eq!((&rotated["number"], &rotated["signs"]), (&json!(2), &json!(true)));
-        assert_eq!(stage.get("/admin/stamp-keys").await["stamp_keys"].as_array().unwrap().len(), 2);
+        assert_eq!(site.get("/admin/stamp-keys").await["stamp_keys"].as_array().unwrap().len(), 2);
         let twice = json!({ "provider": "Member", "holders": [{ "address": address(3) }, { "address": address(3) }] });
         for body in [twice, json!({ "provider": "a b", "holders": [] }), json!({ "provider": "Member", "holders": [{ "address": "0x1" }] })] {
-            stage.post("/admin/stamps/sign", &body).await.expect(422);
+            site.post("/admin/stamps/sign", &body).await.expect(422);
         }
-        let kinds: Vec<_> = stage.audited("stamp").await.into_iter().map(|(kind, _)| kind).collect();
+        let kinds: Vec<_> = site.audited("stamp").await.into_iter().map(|(kind, _)| kind).collect();
         assert_eq!(kinds.iter().filter(|kind| *kind == "stamp.signed").count(), 2, "{kinds:?}");
         assert_eq!(kinds.iter().filter(|kind| *kind == "stamp_key.rotated").count(), 2, "{kinds:?}");
         for path in ["/admin/stamps/sign", "/admin/stamp-keys/rotate"] {
-            stage.app.anonymous().post(path, &json!({})).send().await.expect(401);
+            site.app.anonymous().post(path, &json!({})).send().await.expect(401);
         }
     }
 
     async fn the_sample_of_credentials_is_imported_once_its_issuer_is_trusted(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         let line: Value = serde_json::from_str(&std::fs::read_to_string(SAMPLE).unwrap()).unwrap();
         let subject = &line["credentialSubject"];
         let holder = subject["id"].as_str().unwrap().rsplit(':').next().unwrap();
@@ -65,85 +65,85 @@ engines! {
         let file = folder.path().join("credentials.jsonl");
         std::fs::copy(SAMPLE, &file).unwrap();
         let import = ["stamps", "import", file.to_str().unwrap(), "--restart"];
-        let refused = stage.app.cli(&import).await.expect(1).stdout;
+        let refused = site.app.cli(&import).await.expect(1).stdout;
         assert!(refused.contains("0 stored") && refused.contains("1 rejected"), "{refused}");
-        stage.app.cli(&["issuer", "add", issuer, "--name", "sample"]).await.expect(0);
-        let stored = stage.app.cli(&import).await.expect(0).stdout;
+        site.app.cli(&["issuer", "add", issuer, "--name", "sample"]).await.expect(0);
+        let stored = site.app.cli(&import).await.expect(0).stdout;
         assert!(stored.contains("1 stored") && stored.contains("0 rejected"), "{stored}");
-        stage.app.cli(&["scorer", "set-weights", &stage.scorer(), "Member=25"]).await.expect(0);
-        let path = format!("/v2/stamps/{}/score/{holder}", stage.scorer());
-        let score = stage.api.get(&path).send().await.expect(200).json();
+        site.app.cli(&["scorer", "set-weights", &site.scorer(), "Member=25"]).await.expect(0);
+        let path = format!("/v2/stamps/{}/score/{holder}", site.scorer());
+        let score = site.api.get(&path).send().await.expect(200).json();
         assert_eq!((&score["score"], &score["passing_score"]), (&json!("25.00000"), &json!(true)));
         assert_eq!((&subject["provider"], &line["expirationDate"]), (&json!("Member"), &json!("2099-12-31T00:00:00.000Z")));
     }
 
     async fn allow_lists_are_managed_by_command_and_by_api(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let scorer = stage.scorer();
+        let site = ScoringSite::with(setup).await;
+        let scorer = site.scorer();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("members.txt");
         std::fs::write(&file, format!("{}\n{}\n", address(1), address(2))).unwrap();
         let file = file.to_str().unwrap();
         let create = ["allow-list", "create", "EarlyMember", "--scorer", &scorer, "--weight", "25"];
-        assert_eq!(stage.app.cli_json(&create).await["addresses"], 0);
-        stage.app.cli(&create).await.expect(1);
-        assert_eq!(stage.app.cli_json(&["allow-list", "add", "EarlyMember", "--file", file]).await["changed"], 2);
-        stage.app.cli(&["allow-list", "add", "EarlyMember", "--file", file]).await.expect(3);
-        assert_eq!((issue(&stage, 1).await, issue(&stage, 3).await), (json!("accepted"), json!("rejected")));
-        assert_eq!(stage.score(1).await["passing_score"], true);
-        let lists = stage.get("/admin/allow-lists").await;
+        assert_eq!(site.app.cli_json(&create).await["addresses"], 0);
+        site.app.cli(&create).await.expect(1);
+        assert_eq!(site.app.cli_json(&["allow-list", "add", "EarlyMember", "--file", file]).await["changed"], 2);
+        site.app.cli(&["allow-list", "add", "EarlyMember", "--file", file]).await.expect(3);
+        assert_eq!((issue(&site, 1).await, issue(&site, 3).await), (json!("accepted"), json!("rejected")));
+        assert_eq!(site.score(1).await["passing_score"], true);
+        let lists = site.get("/admin/allow-lists").await;
         assert_eq!((&lists["allow_lists"][0]["addresses"], &lists["allow_lists"][0]["issued"]), (&json!(2), &json!(1)));
         let of_list = "/admin/allow-lists/EarlyMember/addresses";
-        let page = stage.get(&format!("{of_list}?limit=1")).await;
+        let page = site.get(&format!("{of_list}?limit=1")).await;
         assert_eq!((&page["addresses"][0]["address"], &page["next_after"]), (&json!(address(1)), &json!(address(1))));
-        let page = stage.get(&format!("{of_list}?after={}", address(1))).await;
+        let page = site.get(&format!("{of_list}?after={}", address(1))).await;
         assert_eq!((&page["addresses"][0]["address"], &page["next_after"]), (&json!(address(2)), &Value::Null));
         let body = json!({ "addresses": [address(1)] });
-        let removed = stage.post(&format!("{of_list}/remove"), &body).await.expect(200).json();
+        let removed = site.post(&format!("{of_list}/remove"), &body).await.expect(200).json();
         assert_eq!(removed, json!({ "changed": 1, "withdrawn": 1 }));
-        assert_eq!(stage.score(1).await["score"], "0.00000");
-        assert_eq!(stage.post(of_list, &body).await.expect(200).json()["changed"], 1);
+        assert_eq!(site.score(1).await["score"], "0.00000");
+        assert_eq!(site.post(of_list, &body).await.expect(200).json()["changed"], 1);
         for body in [json!({ "addresses": [] }), json!({ "addresses": ["0x1"] }), json!({})] {
-            stage.post(of_list, &body).await.expect(422);
+            site.post(of_list, &body).await.expect(422);
         }
-        let shown = stage.app.cli(&["allow-list", "show", "EarlyMember", "--addresses"]).await.expect(0).stdout;
+        let shown = site.app.cli(&["allow-list", "show", "EarlyMember", "--addresses"]).await.expect(0).stdout;
         assert_eq!(shown, format!("{}\n{}\n", address(1), address(2)));
-        let stranger = stage.stranger().await;
+        let stranger = site.stranger().await;
         stranger.client.get("/admin/allow-lists/EarlyMember").send().await.expect(404);
         let second = json!({ "name": "Second#1", "description": "Later", "scorer_id": 1 });
-        stage.post("/admin/allow-lists", &second).await.expect(422);
+        site.post("/admin/allow-lists", &second).await.expect(422);
         let second = json!({ "name": "Second#1", "description": "Later", "valid_days": 10 });
-        stage.post("/admin/allow-lists", &second).await.expect(201);
-        assert_eq!(stage.get("/admin/allow-lists/Second%231").await["valid_days"], 10);
-        stage.owner.delete("/admin/allow-lists/Second%231").send().await.expect(200);
-        stage.app.cli(&["allow-list", "delete", "EarlyMember", "--yes"]).await.expect(0);
-        stage.app.cli(&["allow-list", "show", "EarlyMember"]).await.expect(1);
-        assert_eq!(stage.audited("own_stamp.").await.len(), 4);
-        assert_eq!(stage.audited("allow_list.").await.len(), 3);
+        site.post("/admin/allow-lists", &second).await.expect(201);
+        assert_eq!(site.get("/admin/allow-lists/Second%231").await["valid_days"], 10);
+        site.owner.delete("/admin/allow-lists/Second%231").send().await.expect(200);
+        site.app.cli(&["allow-list", "delete", "EarlyMember", "--yes"]).await.expect(0);
+        site.app.cli(&["allow-list", "show", "EarlyMember"]).await.expect(1);
+        assert_eq!(site.audited("own_stamp.").await.len(), 4);
+        assert_eq!(site.audited("allow_list.").await.len(), 3);
     }
 
     async fn a_server_checks_issued_stamps_again_and_takes_back_their_points(setup: Setup) {
-        let mut stage = Stage::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
-        let scorer = stage.scorer();
+        let mut site = ScoringSite::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
+        let scorer = site.scorer();
         let create = ["allow-list", "create", "EarlyMember", "--scorer", &scorer, "--weight", "25"];
-        stage.app.cli_json(&create).await;
+        site.app.cli_json(&create).await;
         let body = json!({ "addresses": [address(1), address(2)] });
-        stage.post("/admin/allow-lists/EarlyMember/addresses", &body).await.expect(200);
+        site.post("/admin/allow-lists/EarlyMember/addresses", &body).await.expect(200);
         for number in [1, 2] {
-            assert_eq!(issue(&stage, number).await, "accepted");
-            assert_eq!(stage.score(number).await["score"], "25.00000");
+            assert_eq!(issue(&site, number).await, "accepted");
+            assert_eq!(site.score(number).await["score"], "25.00000");
         }
         // The list changes without anyone withdrawing what rested on it, and half an hour passes.
-        stage.app.sql("DELETE FROM listed_addresses WHERE address = (SELECT address FROM listed_addresses ORDER BY address LIMIT 1)");
-        stage.app.sql("UPDATE issued_stamps SET check_at = 1");
-        stage.app.restart().await;
+        site.app.sql("DELETE FROM listed_addresses WHERE address = (SELECT address FROM listed_addresses ORDER BY address LIMIT 1)");
+        site.app.sql("UPDATE issued_stamps SET check_at = 1");
+        site.app.restart().await;
         until("the first round of checks", async || {
-            let page = metrics::page(&stage.app).await;
+            let page = metrics::page(&site.app).await;
             let checks = |outcome| metrics::value(&page, &format!("pyxis_stamp_checks_total{{outcome=\"{outcome}\"}}"));
             (checks("withdrawn") == Some(1.0) && checks("held") == Some(1.0)).then_some(())
         })
         .await;
-        let api = stage.app.anonymous().with("x-api-key", stage.app.bootstrap["api_key"].as_str().unwrap());
+        let api = site.app.anonymous().with("x-api-key", site.app.bootstrap["api_key"].as_str().unwrap());
         let score = async |number| {
             let path = format!("/v2/stamps/{scorer}/score/{}", address(number));
             api.get(&path).send().await.expect(200).json()["score"].clone()
@@ -152,24 +152,24 @@ engines! {
     }
 
     async fn an_on_chain_stamp_needs_a_network_with_nodes_and_a_kind_that_exists(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         let token = "contract=0x1111111111111111111111111111111111111111";
         let add = ["onchain-stamp", "add", "Holder", "erc20", token, "--network", "base"];
-        let refused = stage.app.cli(&add).await.expect(1).stderr;
+        let refused = site.app.cli(&add).await.expect(1).stderr;
         assert!(refused.contains("networks with nodes: none"), "{refused}");
         let add = ["onchain-stamp", "add", "Holder", "erc2", token, "--network", "base"];
-        let refused = stage.app.cli(&add).await.expect(1).stderr;
+        let refused = site.app.cli(&add).await.expect(1).stderr;
         assert!(refused.contains("did you mean erc20?"), "{refused}");
-        let kinds = stage.app.cli_json(&["onchain-stamp", "kinds"]).await;
+        let kinds = site.app.cli_json(&["onchain-stamp", "kinds"]).await;
         let names: Vec<_> = kinds.as_array().unwrap().iter().map(|kind| kind["name"].as_str().unwrap().to_owned()).collect();
         assert_eq!(names, ["erc20", "erc721", "erc1155", "call", "eas"]);
         let body = json!({
             "name": "Holder", "description": "Holds it", "kind": "erc20", "network": "base",
             "settings": { "contract": "0x1111111111111111111111111111111111111111" },
         });
-        stage.post("/admin/onchain-stamps", &body).await.expect(422);
-        assert_eq!(stage.get("/admin/onchain-stamps").await, json!({ "onchain_stamps": [] }));
-        stage.owner.get("/admin/onchain-stamps/Holder").send().await.expect(404);
-        stage.owner.delete("/admin/onchain-stamps/Holder").send().await.expect(404);
+        site.post("/admin/onchain-stamps", &body).await.expect(422);
+        assert_eq!(site.get("/admin/onchain-stamps").await, json!({ "onchain_stamps": [] }));
+        site.owner.get("/admin/onchain-stamps/Holder").send().await.expect(404);
+        site.owner.delete("/admin/onchain-stamps/Holder").send().await.expect(404);
     }
 }

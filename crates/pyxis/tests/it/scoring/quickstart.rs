@@ -32,14 +32,14 @@ impl Running {
     }
 
     /// A value that it printed.
-    fn said(&self, name: &str) -> &str {
+    fn printed(&self, name: &str) -> &str {
         self.welcome[name].as_str().unwrap()
     }
 
     async fn score(&self, sample: usize) -> Value {
         let address = self.welcome["sample_addresses"][sample].as_str().unwrap();
         let path = format!("/v2/stamps/{}/score/{address}", self.welcome["scorer_id"]);
-        let client = self.client.clone().with("x-api-key", self.said("api_key"));
+        let client = self.client.clone().with("x-api-key", self.printed("api_key"));
         client.get(&path).send().await.expect(200).json()
     }
 }
@@ -48,13 +48,13 @@ engines! {
     async fn the_main_job_is_done_with_what_it_prints(setup: Setup) {
         let app = App::empty(setup.without("PX_EGRESS_ALLOW"));
         let running = Running::start(&app, &[]);
-        let agent = Agent::new(running.client.clone(), running.said("agent_key"));
-        let target = running.said("demo_target");
+        let agent = Agent::new(running.client.clone(), running.printed("agent_key"));
+        let target = running.printed("demo_target");
         let read = agent.forward("demo", "GET", target).send().await.forwarded(200).json();
         assert_eq!(read["authorization"], "Bearer [REDACTED:demo]");
 
         let txn = agent.forward("demo", "POST", target).body("a note").send().await.txn();
-        let (_, link) = running.said("owner_link").split_once("/link/").unwrap();
+        let (_, link) = running.printed("owner_link").split_once("/link/").unwrap();
         let owner = Browser::use_link(&running.client, &format!("/link/{link}")).await;
         owner.submit(&format!("/app/approvals/{txn}/approve"), &[("from", "inbox")]).await.expect(303);
         let outcome = agent.outcome(&txn).await;
@@ -65,7 +65,7 @@ engines! {
     async fn the_demo_opens_its_own_address_and_port_and_nothing_else(setup: Setup) {
         let app = App::empty(setup.without("PX_EGRESS_ALLOW"));
         let running = Running::start(&app, &[]);
-        let agent = Agent::new(running.client.clone(), running.said("agent_key"));
+        let agent = Agent::new(running.client.clone(), running.printed("agent_key"));
         let neighbor = Upstream::http().await;
         let host = neighbor.addr().to_string();
         let base = ["credential", "add", "--name", "near", "--auth", "bearer", "--secret-env", "SECRET"];
@@ -74,7 +74,7 @@ engines! {
         run(add).await.expect(0);
         agent.forward("near", "GET", &neighbor.url("/")).send().await.problem(403, "target_not_allowed");
         assert_eq!(neighbor.connections(), 0);
-        agent.forward("demo", "GET", running.said("demo_target")).send().await.forwarded(200);
+        agent.forward("demo", "GET", running.printed("demo_target")).send().await.forwarded(200);
     }
 
     async fn people_are_shown_the_link_and_two_requests_to_paste(setup: Setup) {
@@ -123,7 +123,7 @@ engines! {
         assert_eq!(again.score(0).await["score"], passes["score"]);
         let (sandbox, wallet) = (&again.welcome["sandbox_scorer_id"], &again.welcome["sandbox_wallets"]["passes"]);
         let path = format!("/v2/stamps/{sandbox}/score/{}", wallet.as_str().unwrap());
-        let tested = again.client.clone().with("x-api-key", again.said("api_key")).get(&path).send().await;
+        let tested = again.client.clone().with("x-api-key", again.printed("api_key")).get(&path).send().await;
         assert_eq!(tested.expect(200).json()["passing_score"], true);
         let proved = again.welcome["proved_address"].as_str().unwrap();
         let path = format!("/sybil-resistance/gov-id/optimism?user={proved}&action-id=123456789");

@@ -9,7 +9,7 @@ use pyxis_testkit::engines;
 use pyxis_testkit::onnx::stump;
 use serde_json::json;
 
-use super::installation::Stage;
+use super::installation::ScoringSite;
 use crate::support::Setup;
 
 fn wallet(number: u32) -> EvmAddress {
@@ -20,7 +20,7 @@ fn wallet(number: u32) -> EvmAddress {
 
 /// Labels and transfers of 220 humans, who use many venues, and 220 Sybils, who pass coins along. One in eight behaves
 /// like the others.
-fn population(stage: &Stage) -> [String; 2] {
+fn population(site: &ScoringSite) -> [String; 2] {
     let (mut labels, mut moves) = ("address,label\n".to_owned(), "chain,kind,from,to\n".to_owned());
     let mut noise = 7_u32;
     let mut random = move |below: u32| {
@@ -38,7 +38,7 @@ fn population(stage: &Stage) -> [String; 2] {
         }
     }
     [("labels.csv", labels), ("moves.csv", moves)].map(|(name, text)| {
-        let path = stage.app.directory().join(name);
+        let path = site.app.directory().join(name);
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     })
@@ -46,9 +46,9 @@ fn population(stage: &Stage) -> [String; 2] {
 
 engines! {
     async fn models_are_trained_put_in_force_and_taken_away(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
-        let [labels, moves] = population(&stage);
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
+        let [labels, moves] = population(&site);
         app.cli_json(&["activity", "import", &moves]).await;
         let mark = app.sql("SELECT mark FROM activity_state");
         let built_in = app.cli_json(&["models", "list"]).await;
@@ -77,7 +77,7 @@ engines! {
         assert_ne!(listed["fingerprint"], built_in["fingerprint"]);
         assert_ne!(app.sql("SELECT mark FROM activity_state"), mark, "suspected groups follow the models");
         let path = format!("/v2/models/score/{}?model=polygon&explain=true", wallet(3));
-        let answer = stage.api.get(&path).send().await.expect(200).json();
+        let answer = site.api.get(&path).send().await.expect(200).json();
         assert_eq!(answer["explain"]["fingerprint"], listed["fingerprint"]);
         app.cli(&["models", "reset"]).await.expect(0);
         assert_eq!(app.cli_json(&["models", "list"]).await["fingerprint"], built_in["fingerprint"]);
@@ -85,9 +85,9 @@ engines! {
     }
 
     async fn models_are_measured_on_labels_again_or_as_they_are(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
-        let [labels, moves] = population(&stage);
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
+        let [labels, moves] = population(&site);
         let plots = app.directory().join("plots");
         let on = ["--labels", labels.as_str(), "--activity", moves.as_str(), "--plots", plots.to_str().unwrap()];
         let retrained = app.cli(&[&["models", "evaluate", "--trees", "4"][..], &on[..]].concat()).await.expect(0).stdout;

@@ -4,8 +4,8 @@ use pyxis::openapi::document;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::installation::Stage;
-use crate::support::{Answer, Client, Setup};
+use super::installation::ScoringSite;
+use crate::support::{Client, HttpResponse, Setup};
 
 const PAGE: &str = "https://app.example.org";
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -31,28 +31,28 @@ fn operations(scorer: &str) -> Vec<(String, String, Value)> {
     all
 }
 
-fn page(stage: &Stage, key: &str) -> Client {
-    stage.app.anonymous().with("x-api-key", key).with("origin", PAGE)
+fn page(site: &ScoringSite, key: &str) -> Client {
+    site.app.anonymous().with("x-api-key", key).with("origin", PAGE)
 }
 
-fn code(answer: &Answer) -> Value {
+fn code(answer: &HttpResponse) -> Value {
     serde_json::from_str::<Value>(&answer.text()).map(|body| body["code"].clone()).unwrap_or_default()
 }
 
 engines! {
     async fn a_publishable_key_opens_no_operation_but_those_of_the_widget(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = ScoringSite::with(setup).await;
         let input = json!({
-            "name": "page", "kind": "publishable", "scorer_id": stage.app.bootstrap["scorer_id"], "origins": [PAGE],
+            "name": "page", "kind": "publishable", "scorer_id": site.app.bootstrap["scorer_id"], "origins": [PAGE],
             "stamps_tier": 3
         });
-        let made = stage.post("/admin/api-keys", &input).await.expect(201).json();
+        let made = site.post("/admin/api-keys", &input).await.expect(201).json();
         let key = made["key"].as_str().unwrap();
         // As the key in every place where a key or token is expected.
         let bearer = format!("Bearer {key}");
-        let client = page(&stage, key).with("authorization", &bearer).with("x-px-key", key);
+        let client = page(&site, key).with("authorization", &bearer).with("x-px-key", key);
         let mut opened = Vec::new();
-        let operations = operations(&stage.scorer());
+        let operations = operations(&site.scorer());
         assert!(operations.len() > 120, "{}", operations.len());
         for (method, path, security) in operations {
             // Anyone may call the others, without a key.
@@ -61,7 +61,7 @@ engines! {
             }
             let answer = client.call(&method, &path).json(&json!({})).send().await;
             if security.to_string().contains("publishableKey") {
-                opened.push((method, path.replace(&stage.scorer(), "1"), answer.status));
+                opened.push((method, path.replace(&site.scorer(), "1"), answer.status));
             } else {
                 assert!(matches!(answer.status, 401 | 403), "{method} {path}: {} {}", answer.status, answer.text());
                 if path.starts_with("/v2/") || path.starts_with("/registry/") || path.starts_with("/passport/") {
@@ -86,14 +86,14 @@ engines! {
     }
 
     async fn publishable_keys_are_made_listed_and_changed_by_api_and_command_line(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let app = &stage.app;
-        let scorer = stage.scorer();
+        let site = ScoringSite::with(setup).await;
+        let app = &site.app;
+        let scorer = site.scorer();
         let add = ["api-key", "add", "shop", "--kind", "publishable", "--scorer", &scorer, "--origin", PAGE, "--origin", "http://localhost:*"];
         let made = app.cli_json(&add).await;
         assert!(made["key"].as_str().unwrap().starts_with("px_pub_"), "{made}");
         assert_eq!((&made["kind"], &made["origins"]), (&json!("publishable"), &json!(["http://localhost:*", PAGE])));
-        let client = page(&stage, made["key"].as_str().unwrap());
+        let client = page(&site, made["key"].as_str().unwrap());
         let path = format!("/widget/v1/{scorer}");
         client.get(&path).send().await.expect(200);
 
@@ -102,9 +102,9 @@ engines! {
         let said = app.cli(&["api-key", "set-origins", id, "https://new.example"]).await.expect(0);
         assert!(said.stdout.contains(&format!("widget of scorer {scorer} in https://new.example")), "{}", said.stdout);
         assert_eq!(code(&client.get(&path).send().await.expect(403)), "origin_not_allowed");
-        let shown = stage.get(&format!("/admin/api-keys/{id}")).await;
+        let shown = site.get(&format!("/admin/api-keys/{id}")).await;
         assert_eq!((&shown["kind"], &shown["scorer_id"], &shown["origins"]), (&json!("publishable"), &app.bootstrap["scorer_id"], &json!(["https://new.example"])));
-        let listed = stage.get("/admin/api-keys").await;
+        let listed = site.get("/admin/api-keys").await;
         let kinds: Vec<_> = listed["api_keys"].as_array().unwrap().iter().map(|key| key["kind"].clone()).collect();
         assert_eq!(kinds, ["server", "publishable"]);
 
@@ -128,16 +128,16 @@ engines! {
         ] {
             let mut input = json!({"name": "x"});
             input.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-            let problem = stage.post("/admin/api-keys", &input).await.problem(422, "invalid_field");
+            let problem = site.post("/admin/api-keys", &input).await.problem(422, "invalid_field");
             assert_eq!(problem["field"], field, "{input}");
         }
         let history = json!({"api_key_id": id, "use_case": "an airdrop"});
-        assert_eq!(stage.post("/admin/history-requests", &history).await.problem(422, "invalid_field")["field"], "api_key_id");
+        assert_eq!(site.post("/admin/history-requests", &history).await.problem(422, "invalid_field")["field"], "api_key_id");
     }
 
     async fn the_module_is_served_to_pages_of_every_origin_under_a_name_that_pins_it(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let client = stage.app.anonymous();
+        let site = ScoringSite::with(setup).await;
+        let client = site.app.anonymous();
         let script = client.get("/assets/widget/v1/pyxis-passport.js").send().await.expect(200);
         for (name, value) in [
             ("content-type", "text/javascript; charset=utf-8"),

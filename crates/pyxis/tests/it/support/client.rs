@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use super::answer::{Answer, Opened};
+use super::response::{HttpResponse, StreamedResponse};
 use super::upload::Upload;
 
 /// Address that the program listens on; another port after a restart.
@@ -148,17 +148,17 @@ impl Call {
     }
 
     /// Sends it and reads the whole answer.
-    pub(crate) async fn send(self) -> Answer {
+    pub(crate) async fn send(self) -> HttpResponse {
         self.open().await.read().await
     }
 
     /// The whole response, if the program lives long enough to send it.
-    pub(crate) async fn attempt(self) -> Option<Answer> {
+    pub(crate) async fn attempt(self) -> Option<HttpResponse> {
         self.try_open().await.ok()?.try_read().await.ok()
     }
 
     /// Like [`Call::attempt`]; says whether the program listened at all.
-    pub(crate) async fn attempt_once(self) -> Result<Answer, Unanswered> {
+    pub(crate) async fn attempt_once(self) -> Result<HttpResponse, Unanswered> {
         let opened = self.try_open().await.map_err(|error| {
             if error.is::<std::io::Error>() { Unanswered::NotSent } else { Unanswered::Cut }
         })?;
@@ -166,12 +166,12 @@ impl Call {
     }
 
     /// Sends it and returns as soon as the head of the response is here.
-    pub(crate) async fn open(self) -> Opened {
+    pub(crate) async fn open(self) -> StreamedResponse {
         self.try_open().await.expect("an answer")
     }
 
     /// Like [`Call::open`]; fails if the program does not listen, or closes without a response.
-    pub(crate) async fn try_open(self) -> Result<Opened, Box<dyn std::error::Error + Send + Sync>> {
+    pub(crate) async fn try_open(self) -> Result<StreamedResponse, Box<dyn std::error::Error + Send + Sync>> {
         let stream = try_dial(self.address).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         // It ends when the response has been read or dropped; an error shows up at the response.
@@ -185,7 +185,7 @@ impl Call {
             request.headers_mut().insert(HOST, host);
         }
         let response = sender.send_request(request).await?;
-        Ok(Opened::new(response, connection))
+        Ok(StreamedResponse::new(response, connection))
     }
 }
 

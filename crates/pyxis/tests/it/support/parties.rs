@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde_json::{Value, json};
 
 use super::client::Call;
-use super::{Answer, Client};
+use super::{Client, HttpResponse};
 
 /// A client with an agent key.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Agent {
         self.client.get(&path).send().await.expect(200).json()
     }
 
-    pub(crate) async fn withdraw(&self, txn: &str) -> Answer {
+    pub(crate) async fn withdraw(&self, txn: &str) -> HttpResponse {
         self.client.delete(&format!("/agent/approvals/{txn}")).send().await
     }
 }
@@ -56,7 +56,7 @@ impl Person {
     }
 
     /// Tries to decide; `verb` is `approve` or `deny`.
-    pub(crate) async fn decide(&self, txn: &str, verb: &str, body: &Value) -> Answer {
+    pub(crate) async fn decide(&self, txn: &str, verb: &str, body: &Value) -> HttpResponse {
         self.client.post(&format!("/approvals/{txn}/{verb}"), body).send().await
     }
 

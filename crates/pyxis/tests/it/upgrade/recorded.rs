@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use self::installation::populated;
 use self::schema::{RecordedSchema, accepts_statements, begin_statements, dump, take_statements};
-use super::given;
+use super::script_setting;
 use crate::support::{App, Client, Person, SECRET, Setup};
 
 /// The recorded master keys are the SHA-256 of this text.
@@ -107,7 +107,7 @@ fn recordings() -> PathBuf {
 
 engines! {
     async fn an_installation_of_every_recorded_release_goes_on_with_this_program(database: TestDatabase) {
-        if given("PX_RECORD_RELEASE").is_some() {
+        if script_setting("PX_RECORD_RELEASE").is_some() {
             record(another(&database).await, engine(&database)).await;
         }
         let mut releases: Vec<PathBuf> =
@@ -124,7 +124,7 @@ engines! {
                 let statements = std::fs::read_to_string(release.join(STATEMENTS)).unwrap();
                 accepts_statements(app.postgres(), &statements).await;
             }
-            if let Some(program) = given("PX_TEST_PREVIOUS_PYXIS") {
+            if let Some(program) = script_setting("PX_TEST_PREVIOUS_PYXIS") {
                 goes_back(&mut app, Path::new(&program), &shown).await;
             }
         }
@@ -133,7 +133,7 @@ engines! {
 
 /// Records an installation of this program, or of the one that `PX_TEST_PREVIOUS_PYXIS` names.
 async fn record(setup: Setup, engine: &str) {
-    let setup = match given("PX_TEST_PREVIOUS_PYXIS") {
+    let setup = match script_setting("PX_TEST_PREVIOUS_PYXIS") {
         Some(program) => setup.program(Path::new(&program)),
         None => setup,
     };
@@ -169,7 +169,7 @@ async fn goes_on(setup: Setup, script: &str, shown: &Value) -> App {
         "UPDATE approvals SET expires_at = {LATER_MILLIS} WHERE state = 'pending';
         UPDATE proofs SET expires_at = {LATER_MILLIS}"
     ));
-    let schema = RecordedSchema::of(&app);
+    let schema = RecordedSchema::load(&app);
     app.serve();
     app.cli(&["audit", "verify"]).await.expect(0);
     let text = |name: &str| shown[name].as_str().unwrap().to_owned();

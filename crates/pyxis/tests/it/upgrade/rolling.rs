@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::scored::Scored;
-use super::{LATER, given};
-use crate::crash::{AGENTS, Ledger, check_all, read, repeat, work};
+use super::{LATER, script_setting};
+use crate::crash::{AGENTS, RequestLog, check_all, read, repeat, work};
 use crate::support::app::Node;
 use crate::support::{PATIENCE, Setup, Site};
 
@@ -22,7 +22,7 @@ use crate::support::{PATIENCE, Setup, Site};
 struct Cluster {
     site: Site,
     others: [Node; 2],
-    ledger: Arc<Ledger>,
+    log: Arc<RequestLog>,
     load: JoinSet<()>,
     acknowledged: watch::Receiver<u64>,
     scores: Arc<AtomicU64>,
@@ -39,7 +39,7 @@ impl Cluster {
         site.owner.lift_pending_limits().await;
         let scored = Scored::add(&site.app).await;
         let others = [site.app.another_node(), site.app.another_node()];
-        let ledger = Ledger::new(false);
+        let log = RequestLog::new(false);
         let (mut load, target) = (JoinSet::new(), site.upstream.url("/act/"));
         let answered = Arc::new(AtomicU64::new(0));
         let key = &site.agent.key;
@@ -50,18 +50,18 @@ impl Cluster {
             (others[1].agent(key), others[1].person(token)),
         ];
         for (agent, owner) in clients.iter().cycle().take(AGENTS) {
-            load.spawn(work(agent.clone(), owner.clone(), target.clone(), Arc::clone(&ledger)));
+            load.spawn(work(agent.clone(), owner.clone(), target.clone(), Arc::clone(&log)));
         }
         for (agent, _) in &clients {
-            load.spawn(read(agent.clone(), target.clone(), Arc::clone(&ledger)));
+            load.spawn(read(agent.clone(), target.clone(), Arc::clone(&log)));
         }
-        let (ledger_of_scores, sum) = (Arc::clone(&ledger), Arc::clone(&answered));
-        load.spawn(repeat(scored.client, scored.path, scored.score, ledger_of_scores, sum));
-        let acknowledged = ledger.acknowledged();
+        let (log_of_scores, sum) = (Arc::clone(&log), Arc::clone(&answered));
+        load.spawn(repeat(scored.client, scored.path, scored.score, log_of_scores, sum));
+        let acknowledged = log.acknowledged();
         Self {
             site,
             others,
-            ledger,
+            log,
             load,
             acknowledged,
             scores: answered,
@@ -94,7 +94,7 @@ impl Cluster {
                 self.site.app.serve();
             }
             self.replaced += 1;
-            self.ledger.goes_on();
+            self.log.goes_on();
         }
         self.some_load().await;
     }
@@ -103,26 +103,26 @@ impl Cluster {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nodes_that_are_replaced_one_by_one_under_load_lose_nothing_on_postgres() {
     let current = PathBuf::from(env!("CARGO_BIN_EXE_pyxis"));
-    let previous = given("PX_TEST_PREVIOUS_PYXIS").map_or_else(|| current.clone(), PathBuf::from);
-    let rounds: usize = given("PX_TEST_UPGRADE_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap());
+    let previous = script_setting("PX_TEST_PREVIOUS_PYXIS").map_or_else(|| current.clone(), PathBuf::from);
+    let rounds: usize = script_setting("PX_TEST_UPGRADE_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap());
     let between = if rounds == 1 { 6 } else { 40 };
     let mut cluster = Cluster::start(&previous, between).await;
     cluster.roll(&current).await;
     // The schema becomes newer than both while all nodes serve.
     cluster.site.app.postgres().run(LATER).await;
     // A release before 0.1.0 does not start on a newer schema.
-    if given("PX_TEST_UPGRADE_ONLY").is_none() {
+    if script_setting("PX_TEST_UPGRADE_ONLY").is_none() {
         for _ in 0..rounds {
             cluster.roll(&previous).await;
             cluster.roll(&current).await;
         }
     }
-    let Cluster { site, others, ledger, load, scores, replaced, .. } = cluster;
-    ledger.end(load).await;
-    let report = check_all(&site, &ledger).await;
+    let Cluster { site, others, log, load, scores, replaced, .. } = cluster;
+    log.end(load).await;
+    let report = check_all(&site, &log).await;
     drop(others);
     assert_eq!((report.unknown, report.unanswered_reads), (0, 0), "{report:?}");
-    let (not_sent, cut) = ledger.unanswered();
+    let (not_sent, cut) = log.unanswered();
     let scores = scores.load(Ordering::Relaxed);
     let counts = format!(
         "{report:?}, {scores} scores, {replaced} nodes replaced, {not_sent} connections refused, {cut} cut"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::SeededEntropy;
-use pyxis_testkit::issuer::{Claim, Eip712Issuer};
+use pyxis_testkit::issuer::{CredentialFields, Eip712Issuer};
 use serde_json::{Value, json};
 
 use crate::support::{App, Client};
@@ -24,7 +24,7 @@ impl Scored {
         app.owner().client.post("/admin/issuers", &listed).send().await.expect(201);
         let now = SystemClock.now();
         let address = pyxis_core::address::EvmAddress([1; 20]);
-        let claim = Claim {
+        let claim = CredentialFields {
             address,
             provider: "Discord",
             nullifiers: &["upgrade"],

@@ -13,7 +13,7 @@ use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use pyxis_verify::attestation::sui::signed_bytes;
 use serde_json::{Value, json};
 
-use super::installation::{ACTION, Stage, address, now, registration};
+use super::installation::{ACTION, VerifySite, address, now, registration};
 use crate::support::Setup;
 
 const ATTESTER: &str = "0xABCDEFabcdefABCDEFabcdefABCDEFabcdefABCD";
@@ -24,13 +24,13 @@ fn unhex(text: &str) -> Vec<u8> {
     digits.iter().map(byte).collect()
 }
 
-async fn sui_proof(stage: &Stage, address: SuiAddress) {
+async fn sui_proof(site: &VerifySite, address: SuiAddress) {
     let said = Registration {
         network: "sui".parse().unwrap(),
         subject: address.into(),
         ..registration(1, Kind::CleanHands, 7)
     };
-    stage.register(said).await;
+    site.register(said).await;
 }
 
 fn keys_of(listed: &Value, scheme: &str) -> Vec<Value> {
@@ -39,13 +39,13 @@ fn keys_of(listed: &Value, scheme: &str) -> Vec<Value> {
 
 engines! {
     async fn a_sui_attestation_is_signed_by_a_published_key(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         let recipient: SuiAddress = "0xa11ce".parse().unwrap();
         let path = |action: &str| format!("/attestation/sbts/clean-hands?address=0xA11CE&action-id={action}");
-        assert_eq!(stage.ask(&path(ACTION)).await, json!({"isUnique": false}));
-        sui_proof(&stage, recipient).await;
-        assert_eq!(stage.ask(&path("1")).await, json!({"isUnique": false}));
-        let attested = stage.ask(&path(ACTION)).await;
+        assert_eq!(site.get_json(&path(ACTION)).await, json!({"isUnique": false}));
+        sui_proof(&site, recipient).await;
+        assert_eq!(site.get_json(&path("1")).await, json!({"isUnique": false}));
+        let attested = site.get_json(&path(ACTION)).await;
         assert_eq!((&attested["isUnique"], &attested["circuitId"]), (&json!(true), &json!(8)));
         let (issued, expires) = (attested["issuedAt"].as_i64().unwrap(), attested["expiresAt"].as_i64().unwrap());
         assert!(issued <= now() && expires == issued + 3600, "{attested}");
@@ -58,53 +58,53 @@ engines! {
             let bytes: [u8; 32] = unhex(key["publicKey"].as_str().unwrap()).try_into().unwrap();
             VerifyingKey::from_bytes(&bytes).unwrap()
         };
-        let before = stage.ask("/attestation/keys").await;
+        let before = site.get_json("/attestation/keys").await;
         by(&before, true).verify(&bytes, &signature).unwrap();
 
-        stage.owner.call("POST", "/admin/attestation-keys/ed25519/rotate").send().await.expect(200);
-        stage.owner.call("POST", "/admin/attestation-keys/rsa/rotate").send().await.problem(404, "not_found");
-        let after = stage.ask("/attestation/keys").await;
+        site.owner.call("POST", "/admin/attestation-keys/ed25519/rotate").send().await.expect(200);
+        site.owner.call("POST", "/admin/attestation-keys/rsa/rotate").send().await.problem(404, "not_found");
+        let after = site.get_json("/attestation/keys").await;
         by(&after, false).verify(&bytes, &signature).unwrap();
         assert_ne!(by(&after, true), by(&before, true));
-        let again = stage.ask(&path(ACTION)).await;
+        let again = site.get_json(&path(ACTION)).await;
         let bytes = signed_bytes(recipient, DEFAULT_ACTION, again["issuedAt"].as_i64().unwrap(), again["expiresAt"].as_i64().unwrap());
         let signature = Signature::from_slice(&unhex(again["signature"].as_str().unwrap())).unwrap();
         by(&after, true).verify(&bytes.unwrap(), &signature).unwrap();
     }
 
     async fn a_sui_address_without_its_leading_zeros_is_the_same_at_every_door(setup: Setup) {
-        let stage = Stage::with(setup.env("PX_AUTHORIZED_ATTESTER", ATTESTER)).await;
+        let site = VerifySite::with(setup.env("PX_AUTHORIZED_ATTESTER", ATTESTER)).await;
         let full = format!("0x00{}", "aB".repeat(31));
         let spellings = [full.replacen("0x00", "0x", 1), full.replacen("0x0", "0x", 1), full.to_uppercase(), full.clone()];
-        sui_proof(&stage, full.parse().unwrap()).await;
+        sui_proof(&site, full.parse().unwrap()).await;
         let shown = full.to_lowercase();
         for text in &spellings {
             let path = format!("/attestation/sbts/clean-hands?address={text}&action-id={ACTION}");
-            assert_eq!(stage.ask(&path).await["isUnique"], true, "{text}");
+            assert_eq!(site.get_json(&path).await["isUnique"], true, "{text}");
             let path = format!("/api/scan/addresses/{text}/attestations");
-            assert_eq!(stage.ask(&path).await["data"]["total"], 1, "{text}");
+            assert_eq!(site.get_json(&path).await["data"]["total"], 1, "{text}");
             let path = format!("/admin/proofs?address={text}");
-            let listed = stage.owner.call("GET", &path).send().await.expect(200).json();
+            let listed = site.owner.call("GET", &path).send().await.expect(200).json();
             assert_eq!(listed["proofs"][0]["address"], *shown, "{text}");
         }
         // Blocked in one spelling, unblocked in the next.
         for (number, text) in spellings.iter().enumerate() {
             let body = json!({"address": text, "reason": "sold"});
-            let blocked = stage.owner.post("/admin/blocklist", &body).send().await.expect(201).json();
+            let blocked = site.owner.post("/admin/blocklist", &body).send().await.expect(201).json();
             assert_eq!(blocked["address"], *shown);
             let path = format!("/admin/blocklist/{}", spellings[(number + 1) % spellings.len()]);
-            stage.owner.call("DELETE", &path).send().await.expect(204);
+            site.owner.call("DELETE", &path).send().await.expect(204);
         }
     }
 
     async fn this_installation_can_be_its_own_index(setup: Setup) {
-        let stage = Stage::with(setup.env("PX_AUTHORIZED_ATTESTER", ATTESTER)).await;
+        let site = VerifySite::with(setup.env("PX_AUTHORIZED_ATTESTER", ATTESTER)).await;
         let said = registration(1, Kind::CleanHands, 7);
         let expires_at = said.expires_at;
-        stage.register(said).await;
-        stage.register(registration(1, Kind::GovId, 7)).await;
+        site.register(said).await;
+        site.register(registration(1, Kind::GovId, 7)).await;
         let path = format!("/api/scan/addresses/{}/attestations", address(1));
-        let page = stage.ask(&path).await;
+        let page = site.get_json(&path).await;
         assert_eq!((&page["success"], &page["statusCode"]), (&json!(true), &json!(200)));
         assert_eq!((&page["data"]["total"], &page["data"]["page"]), (&json!(1), &json!(1)));
         let row = &page["data"]["rows"][0];
@@ -112,51 +112,51 @@ engines! {
         assert_eq!(row["attester"], ATTESTER.to_lowercase());
         assert_eq!((&row["isReceiver"], &row["revoked"]), (&json!(true), &json!(false)));
         assert_eq!(row["validUntil"], expires_at);
-        assert_eq!(stage.ask(&format!("{path}?page=2")).await["data"]["rows"], json!([]));
-        stage.get(&format!("{path}?page=0")).await.expect(400);
-        stage.get("/api/scan/addresses/0x1/attestations").await.expect(400);
+        assert_eq!(site.get_json(&format!("{path}?page=2")).await["data"]["rows"], json!([]));
+        site.get(&format!("{path}?page=0")).await.expect(400);
+        site.get("/api/scan/addresses/0x1/attestations").await.expect(400);
         // Another installation that uses this one as its index trusts it.
-        let itself = format!("http://{}", stage.app.address());
+        let itself = format!("http://{}", site.app.address());
         let reading = Setup::new()
             .env("PX_ATTESTATION_SCAN_URL", &itself)
             .env("PX_AUTHORIZED_ATTESTER", ATTESTER)
             .env("PX_ATTESTATION_CACHE_SECS", "0");
-        let reader = Stage::with(reading).await;
+        let reader = VerifySite::with(reading).await;
         let asked = format!("/attestation/clean-hands/{}", address(1));
-        let found = reader.ask(&asked).await;
+        let found = reader.get_json(&asked).await;
         assert_eq!((&found["result"], &found["validUntil"]), (&json!(true), &json!(expires_at)));
         assert_eq!(found["attestationId"], row["attestationId"]);
         let body = json!({"address": address(1).to_string(), "reason": "sold"});
-        stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
-        assert_eq!(stage.ask(&path).await["data"]["rows"][0]["revoked"], true);
-        let gone = async || (reader.ask(&asked).await == json!({"result": false})).then_some(());
+        site.owner.post("/admin/blocklist", &body).send().await.expect(201);
+        assert_eq!(site.get_json(&path).await["data"]["rows"][0]["revoked"], true);
+        let gone = async || (reader.get_json(&asked).await == json!({"result": false})).then_some(());
         crate::support::until("what was found to be forgotten", gone).await;
     }
 }
 
 #[tokio::test]
 async fn sui_errors_come_with_their_words() {
-    let stage = Stage::with(Setup::new()).await;
+    let site = VerifySite::with(Setup::new()).await;
     for (query, said) in [
         ("", "Request query params do not include address"),
         ("?address=x", "Request query params do not include action-id"),
         ("?address=x&action-id=y", "Invalid user address"),
         ("?address=0x2&action-id=y", "Invalid action-id"),
     ] {
-        let answer = stage.get(&format!("/attestation/sbts/clean-hands{query}")).await.expect(400);
+        let answer = site.get(&format!("/attestation/sbts/clean-hands{query}")).await.expect(400);
         assert_eq!(answer.json(), json!({"error": said}), "{query}");
     }
-    let blocked = stage.ask("/attestation/sbts/clean-hands?address=0x2&action-id=1&explain=true").await;
+    let blocked = site.get_json("/attestation/sbts/clean-hands?address=0x2&action-id=1&explain=true").await;
     assert_eq!(blocked, json!({"isUnique": false, "reason": "none"}));
 }
 
 #[tokio::test]
 async fn an_evm_attestation_recovers_to_the_published_address() {
-    let stage = Stage::with(Setup::new()).await;
-    stage.register(registration(1, Kind::GovId, 7)).await;
+    let site = VerifySite::with(Setup::new()).await;
+    site.register(registration(1, Kind::GovId, 7)).await;
     let path = format!("/attestation/evm/gov-id/optimism?user={}&action-id={ACTION}", address(1));
-    let attested = stage.ask(&path).await;
-    let listed = stage.ask("/attestation/keys").await;
+    let attested = site.get_json(&path).await;
+    let listed = site.get_json("/attestation/keys").await;
     assert_eq!(attested["signer"], keys_of(&listed, "eip712")[0]["address"]);
     assert_eq!(attested["domain"], json!({"name": "Pyxis Attestation", "version": "1", "chainId": 10}));
     let networks = pyxis_verify::network::Networks::default();
@@ -175,12 +175,12 @@ async fn an_evm_attestation_recovers_to_the_published_address() {
     // Never longer than the proof.
     let short = registration(3, Kind::CleanHands, 8);
     let until = short.issued_at + 600;
-    stage.register(Registration { expires_at: until, ..short }).await;
+    site.register(Registration { expires_at: until, ..short }).await;
     let path = format!("/attestation/evm/clean-hands/optimism?user={}&action-id={ACTION}", address(3));
-    assert_eq!(stage.ask(&path).await["message"]["expiresAt"], until);
+    assert_eq!(site.get_json(&path).await["message"]["expiresAt"], until);
     let other = format!("/attestation/evm/gov-id/optimism?user={}&action-id={ACTION}", address(2));
-    assert_eq!(stage.ask(&other).await, json!({"isUnique": false}));
-    stage.get(&format!("/attestation/evm/nothing/optimism?user={}", address(2))).await.expect(404);
+    assert_eq!(site.get_json(&other).await, json!({"isUnique": false}));
+    site.get(&format!("/attestation/evm/nothing/optimism?user={}", address(2))).await.expect(404);
 }
 
 fn row(id: &str, valid_until: &Value, revoked: bool) -> Value {
@@ -237,35 +237,35 @@ engines! {
                 Reply::new(404)
             }
         });
-        let stage = Stage::with(indexed(setup, &index)).await;
+        let site = VerifySite::with(indexed(setup, &index)).await;
         let path = |number: u8| format!("/attestation/clean-hands/{}", address(number));
-        let found = stage.ask(&path(1)).await;
+        let found = site.get_json(&path(1)).await;
         assert_eq!(found, json!({"result": true, "validUntil": later, "attestationId": "d"}));
         let asked = index.requests();
         assert_eq!(asked.len(), 3, "three pages of two");
-        assert_eq!(stage.ask(&path(2)).await, json!({"result": false}));
-        assert_eq!(stage.ask(&path(5)).await, json!({"result": false}));
+        assert_eq!(site.get_json(&path(2)).await, json!({"result": false}));
+        assert_eq!(site.get_json(&path(5)).await, json!({"result": false}));
         for number in [3, 4, 6, 9] {
-            let refused = stage.get(&path(number)).await.expect(502).json();
+            let refused = site.get(&path(number)).await.expect(502).json();
             assert!(refused["error"].as_str().unwrap().contains("does not answer"), "{refused}");
         }
-        assert_eq!(stage.ask(&path(2)).await, json!({"result": false}));
+        assert_eq!(site.get_json(&path(2)).await, json!({"result": false}));
         down.store(true, Ordering::SeqCst);
-        stage.get(&path(5)).await.expect(502);
-        stage.get("/attestation/clean-hands/0x12").await.expect(400);
+        site.get(&path(5)).await.expect(502);
+        site.get("/attestation/clean-hands/0x12").await.expect(400);
         down.store(false, Ordering::SeqCst);
-        let checked = stage.app.cli_json(&["check", "clean-hands", &address(1).to_string()]).await;
+        let checked = site.app.cli_json(&["check", "clean-hands", &address(1).to_string()]).await;
         assert_eq!((&checked["result"], &checked["attestationId"]), (&json!(true), &json!("d")));
         let body = json!({"address": address(1).to_string(), "reason": "sold"});
-        stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
-        assert_eq!(stage.ask(&path(1)).await, json!({"result": false}));
+        site.owner.post("/admin/blocklist", &body).send().await.expect(201);
+        assert_eq!(site.get_json(&path(1)).await, json!({"result": false}));
     }
 }
 
 #[tokio::test]
 async fn without_an_index_nothing_is_said() {
-    let stage = Stage::with(Setup::new()).await;
-    let refused = stage.get(&format!("/attestation/clean-hands/{}", address(1))).await.expect(503).json();
+    let site = VerifySite::with(Setup::new()).await;
+    let refused = site.get(&format!("/attestation/clean-hands/{}", address(1))).await.expect(503).json();
     assert_eq!(refused, json!({"error": "No attestation index is configured"}));
 }
 
@@ -273,9 +273,9 @@ async fn without_an_index_nothing_is_said() {
 async fn an_index_that_keeps_failing_is_left_alone() {
     let index = Upstream::http().await;
     index.reply_with(|_| Reply::new(500));
-    let stage = Stage::with(indexed(Setup::new(), &index)).await;
+    let site = VerifySite::with(indexed(Setup::new(), &index)).await;
     for _ in 0..7 {
-        stage.get(&format!("/attestation/clean-hands/{}", address(1))).await.expect(502);
+        site.get(&format!("/attestation/clean-hands/{}", address(1))).await.expect(502);
     }
     assert!(index.requests().len() < 7, "{}", index.requests().len());
 }

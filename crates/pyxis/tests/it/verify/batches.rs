@@ -6,7 +6,7 @@ use pyxis_signing::eip712::abi_words::number;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::installation::{ACTION, Stage, address};
+use super::installation::{ACTION, VerifySite, address};
 use crate::support::Setup;
 
 type Refuse = fn(&[Value]) -> Reply;
@@ -73,7 +73,7 @@ async fn node(most: usize, refuse: Refuse) -> Upstream {
     node
 }
 
-async fn stage(nodes: &[&Upstream], multicall: bool) -> Stage {
+async fn site(nodes: &[&Upstream], multicall: bool) -> VerifySite {
     let mut network = json!({
         "rpc": nodes.iter().map(|node| node.url("")).collect::<Vec<_>>(),
         "rpc_retry_ms": 1,
@@ -82,16 +82,16 @@ async fn stage(nodes: &[&Upstream], multicall: bool) -> Stage {
     if multicall {
         network["multicall"] = address(0xaa).to_string().into();
     }
-    Stage::with(Setup::new().env("PX_NETWORKS", &json!({"optimism": network}).to_string())).await
+    VerifySite::with(Setup::new().env("PX_NETWORKS", &json!({"optimism": network}).to_string())).await
 }
 
-async fn all_yes(stage: &Stage, count: u8) {
+async fn all_yes(site: &VerifySite, count: u8) {
     let users: Vec<String> = (0..count).map(|number| address(number).to_string()).collect();
     let path = format!(
         "/snapshot-strategies/sybil-resistance/phone?network=10&snapshot=5&addresses={}&action-id={ACTION}",
         users.join(",")
     );
-    let scores = stage.ask(&path).await["score"].as_array().unwrap().clone();
+    let scores = site.get_json(&path).await["score"].as_array().unwrap().clone();
     assert_eq!(scores.len(), usize::from(count));
     assert!(scores.iter().all(|entry| entry["score"] == 1), "{scores:?}");
 }
@@ -104,7 +104,7 @@ async fn doctor_names_each_node_that_refuses_large_batches_and_all_are_answered(
     }
     nodes.push(node(1, REFUSALS[2]).await);
     nodes.push(node(100, REFUSALS[0]).await);
-    let staged = stage(&nodes.iter().collect::<Vec<_>>(), false).await;
+    let staged = site(&nodes.iter().collect::<Vec<_>>(), false).await;
     let report = staged.app.cli(&["doctor", "--json"]).await.json();
     for (place, node) in nodes.iter().enumerate() {
         let part = format!("network optimism, node {}", node.url(""));
@@ -119,7 +119,7 @@ async fn doctor_names_each_node_that_refuses_large_batches_and_all_are_answered(
             5 => assert!(detail.ends_with(" ms, refuses batches"), "{detail}"),
             _ => assert!(detail.ends_with(" ms"), "{detail}"),
         }
-        let alone = stage(&[node], false).await;
+        let alone = site(&[node], false).await;
         all_yes(&alone, 150).await;
     }
 }
@@ -127,8 +127,8 @@ async fn doctor_names_each_node_that_refuses_large_batches_and_all_are_answered(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_that_a_multicall_leaves_out_are_made_on_their_own_and_no_others() {
     let node = node(100, REFUSALS[0]).await;
-    let stage = stage(&[&node], true).await;
-    all_yes(&stage, 101).await;
+    let site = site(&[&node], true).await;
+    all_yes(&site, 101).await;
     let requests = node.requests();
     let calls = requests.iter().flat_map(|request| match serde_json::from_str(request.text()).unwrap() {
         Value::Array(batch) => batch,

@@ -4,30 +4,30 @@ use pyxis_core::proof::{Kind, Registration};
 use pyxis_testkit::engines;
 use serde_json::json;
 
-use super::installation::{ACTION, Stage, address, registration};
+use super::installation::{ACTION, VerifySite, address, registration};
 use crate::support::Setup;
 
 engines! {
     async fn a_proof_answers_its_kind_network_and_action_only(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         let said = registration(1, Kind::GovId, 7);
         let expires_at = said.expires_at;
-        stage.register(said).await;
+        site.register(said).await;
         let user = address(1);
-        let asked = |kind: &str, network: &str, action: &str| {
+        let check_path = |kind: &str, network: &str, action: &str| {
             format!("/sybil-resistance/{kind}/{network}?user={user}&action-id={action}")
         };
-        let valid = stage.get(&asked("gov-id", "optimism", ACTION)).await.expect(200);
+        let valid = site.get(&check_path("gov-id", "optimism", ACTION)).await.expect(200);
         assert_eq!(valid.json(), json!({"result": true, "expirationDate": expires_at}));
         assert_eq!(valid.header("content-type"), Some("application/json"));
-        assert_eq!(stage.ask(&asked("gov-id", "optimism", "000123456789")).await["result"], true);
+        assert_eq!(site.get_json(&check_path("gov-id", "optimism", "000123456789")).await["result"], true);
         for path in [
-            asked("phone", "optimism", ACTION),
-            asked("epassport", "optimism", ACTION),
-            asked("gov-id", "base-sepolia", ACTION),
-            asked("gov-id", "optimism", "1"),
+            check_path("phone", "optimism", ACTION),
+            check_path("epassport", "optimism", ACTION),
+            check_path("gov-id", "base-sepolia", ACTION),
+            check_path("gov-id", "optimism", "1"),
         ] {
-            assert_eq!(stage.ask(&path).await, json!({"result": false}), "{path}");
+            assert_eq!(site.get_json(&path).await, json!({"result": false}), "{path}");
         }
         // For a second action, the same human has another proof.
         let second = Registration {
@@ -35,40 +35,40 @@ engines! {
             expires_at: expires_at - 1000,
             ..registration(1, Kind::GovId, 8)
         };
-        stage.register(second).await;
+        site.register(second).await;
         for (action, until) in [(ACTION, expires_at), ("5", expires_at - 1000)] {
-            let answer = stage.ask(&asked("gov-id", "optimism", action)).await;
+            let answer = site.get_json(&check_path("gov-id", "optimism", action)).await;
             assert_eq!(answer, json!({"result": true, "expirationDate": until}), "{action}");
         }
         // An address is looked up by its value; the checksum of its spelling does not matter.
-        stage.register(registration(0xab, Kind::GovId, 9)).await;
+        site.register(registration(0xab, Kind::GovId, 9)).await;
         for digits in ["ab", "AB", "aB", "Ab"] {
             let spelled = format!("0x{}", digits.repeat(20));
             let path = format!("/sybil-resistance/gov-id/optimism?user={spelled}&action-id={ACTION}");
-            assert_eq!(stage.ask(&path).await["result"], true, "{spelled}");
+            assert_eq!(site.get_json(&path).await["result"], true, "{spelled}");
         }
-        let explained = stage.ask(&format!("{}&explain=true", asked("gov-id", "optimism", "1"))).await;
+        let explained = site.get_json(&format!("{}&explain=true", check_path("gov-id", "optimism", "1"))).await;
         assert_eq!(explained, json!({"result": false, "reason": "other_action"}));
     }
 
     async fn residence_names_no_expiry(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.register(registration(1, Kind::ResidenceUs, 7)).await;
+        let site = VerifySite::with(setup).await;
+        site.register(registration(1, Kind::ResidenceUs, 7)).await;
         let goerli = Registration { network: "optimism-goerli".parse().unwrap(), ..registration(1, Kind::ResidenceUs, 7) };
-        stage.register(goerli).await;
+        site.register(goerli).await;
         for network in ["optimism", "optimism-goerli"] {
             let path = format!("/residence/country/us/{network}?user=");
-            assert_eq!(stage.ask(&format!("{path}{}", address(1))).await, json!({"result": true}));
-            assert_eq!(stage.ask(&format!("{path}{}", address(2))).await, json!({"result": false}));
+            assert_eq!(site.get_json(&format!("{path}{}", address(1))).await, json!({"result": true}));
+            assert_eq!(site.get_json(&format!("{path}{}", address(2))).await, json!({"result": false}));
         }
-        let explained = stage.ask(&format!("/residence/country/us/optimism?user={}&explain=true", address(2))).await;
+        let explained = site.get_json(&format!("/residence/country/us/optimism?user={}&explain=true", address(2))).await;
         assert_eq!(explained, json!({"result": false, "reason": "none"}));
     }
 }
 
 #[tokio::test]
 async fn errors_come_in_their_order_with_their_words() {
-    let stage = Stage::with(Setup::new()).await;
+    let site = VerifySite::with(Setup::new()).await;
     let user = address(1);
     for (path, status, said) in [
         ("/sybil-resistance/passport/nowhere".to_owned(), 404, "Unknown credential type"),
@@ -109,7 +109,7 @@ async fn errors_come_in_their_order_with_their_words() {
         ("/residence/country/us/nowhere?user=0x1".to_owned(), 400, "Invalid user address"),
         (format!("/residence/country/us/base-sepolia?user={user}"), 400, "Unsupported network"),
     ] {
-        let answer = stage.get(&path).await.expect(status);
+        let answer = site.get(&path).await.expect(status);
         let mut wanted = json!({"error": said});
         // An unknown value is answered with the known ones.
         let known = match said {
@@ -129,18 +129,18 @@ async fn errors_come_in_their_order_with_their_words() {
 
 #[tokio::test]
 async fn any_page_may_ask() {
-    let stage = Stage::with(Setup::new()).await;
+    let site = VerifySite::with(Setup::new()).await;
     let path = format!("/sybil-resistance/gov-id/optimism?user={}&action-id=1", address(1));
-    let answer = stage.anyone.get(&path).header("origin", "https://app.example").send().await.expect(200);
+    let answer = site.anyone.get(&path).header("origin", "https://app.example").send().await.expect(200);
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     let refused =
-        stage.anyone.get("/residence/country/de/x").header("origin", "https://app.example").send().await;
+        site.anyone.get("/residence/country/de/x").header("origin", "https://app.example").send().await;
     assert_eq!(refused.expect(404).header("access-control-allow-origin"), Some("*"));
 }
 
 #[tokio::test]
 async fn a_page_is_told_before_it_asks_that_it_may() {
-    let stage = Stage::with(Setup::new()).await;
+    let site = VerifySite::with(Setup::new()).await;
     let paths = [
         "/sybil-resistance/gov-id/optimism",
         "/snapshot-strategies/sybil-resistance/gov-id",
@@ -152,7 +152,7 @@ async fn a_page_is_told_before_it_asks_that_it_may() {
         "/registry/score/1/0x0101010101010101010101010101010101010101",
     ];
     for path in paths {
-        let call = stage.anyone.call("OPTIONS", path).header("origin", "https://app.example");
+        let call = site.anyone.call("OPTIONS", path).header("origin", "https://app.example");
         let call = call.header("access-control-request-method", "GET");
         let call = call.header("access-control-request-headers", "content-type,x-api-key");
         let answer = call.send().await.expect(200);
@@ -162,19 +162,19 @@ async fn a_page_is_told_before_it_asks_that_it_may() {
         assert!(answer.header("access-control-allow-methods").unwrap().contains("GET"), "{path}");
     }
     // Routes for people and agents are not open to other pages.
-    let call = stage.anyone.call("OPTIONS", "/admin/agents").header("origin", "https://app.example");
+    let call = site.anyone.call("OPTIONS", "/admin/agents").header("origin", "https://app.example");
     assert_eq!(call.send().await.expect(405).header("access-control-allow-origin"), None);
-    let wrong = stage.anyone.call("DELETE", "/sybil-resistance/gov-id/optimism").send().await.expect(405);
+    let wrong = site.anyone.call("DELETE", "/sybil-resistance/gov-id/optimism").send().await.expect(405);
     assert_eq!((wrong.json()["error"].is_string(), wrong.header("allow")), (true, Some("GET,HEAD")));
-    let wrong = stage.anyone.call("PUT", "/v2/stamps/metadata").send().await.expect(401);
+    let wrong = site.anyone.call("PUT", "/v2/stamps/metadata").send().await.expect(401);
     assert_eq!(wrong.json(), serde_json::json!({"detail": "Invalid API Key."}));
 }
 
 #[tokio::test]
 async fn a_page_reads_every_answer_also_that_there_is_nothing() {
-    let stage = Stage::with(Setup::new().env("PX_VERIFY_API_KEY", "let-me-in-0123456789")).await;
+    let site = VerifySite::with(Setup::new().env("PX_VERIFY_API_KEY", "let-me-in-0123456789")).await;
     let page =
-        |method: &str, path: &str| stage.anyone.call(method, path).header("origin", "https://app.example");
+        |method: &str, path: &str| site.anyone.call(method, path).header("origin", "https://app.example");
     for (method, path, status) in [
         ("GET", "/v2/nothing", 404),
         ("GET", "/v2/stamps/1/score", 404),
@@ -221,7 +221,7 @@ async fn a_page_reads_every_answer_also_that_there_is_nothing() {
 async fn a_client_has_one_limit_however_proxies_write_its_address() {
     let setup =
         Setup::new().env("PX_VERIFY_RATE_LIMIT", "1").env("PX_TRUSTED_PROXIES", "::ffff:127.0.0.0/104");
-    let stage = Stage::with(setup).await;
+    let site = VerifySite::with(setup).await;
     let path = format!("/residence/country/us/optimism?user={}", address(1));
     let mut taken = 0;
     for (name, value) in [
@@ -234,7 +234,7 @@ async fn a_client_has_one_limit_however_proxies_write_its_address() {
         ("forwarded", "for=\"[::ffff:cb00:7109]:80\""),
     ] {
         let answer =
-            stage.anyone.get(&path).header(name, value).header("origin", "https://app.example").send().await;
+            site.anyone.get(&path).header(name, value).header("origin", "https://app.example").send().await;
         taken += usize::from(answer.status == 200);
         assert!(answer.status == 200 || answer.status == 429, "{value}: {}", answer.text());
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{value}");
@@ -245,12 +245,12 @@ async fn a_client_has_one_limit_however_proxies_write_its_address() {
     let mut taken = 0;
     for host in 1..=5 {
         let value = format!("[2001:db8::{host}:{host}]:443");
-        let answer = stage.anyone.get(&path).header("x-forwarded-for", &value).send().await;
+        let answer = site.anyone.get(&path).header("x-forwarded-for", &value).send().await;
         assert!(answer.status == 200 || answer.status == 429, "{value}: {}", answer.text());
         taken += usize::from(answer.status == 200);
     }
     assert!((1..=2).contains(&taken), "{taken}");
-    stage.anyone.get(&path).header("x-forwarded-for", "2001:db8:0:1::1").send().await.expect(200);
+    site.anyone.get(&path).header("x-forwarded-for", "2001:db8:0:1::1").send().await.expect(200);
 }
 
 #[tokio::test]

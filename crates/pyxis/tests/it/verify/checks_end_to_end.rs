@@ -8,7 +8,7 @@ use pyxis_testkit::engines;
 use pyxis_verify::registry::to_json;
 use serde_json::{Value, json};
 
-use super::installation::{ACTION, Stage, address, key, now, registration};
+use super::installation::{ACTION, VerifySite, address, key, now, registration};
 use crate::support::Setup;
 
 /// An address on Sui.
@@ -37,12 +37,12 @@ fn doors() -> Vec<(Kind, &'static str, u64, String, Option<String>)> {
 }
 
 /// A strategy's result for the address, with both kinds of request.
-async fn score(stage: &Stage, strategy: &str, chain: u64) -> i64 {
+async fn score(site: &VerifySite, strategy: &str, chain: u64) -> i64 {
     let user = address(1);
     let residence = strategy.contains("residence");
     let action = if residence { String::new() } else { format!("&action-id={ACTION}") };
     let got =
-        stage.ask(&format!("{strategy}?network={chain}&snapshot=latest&addresses={user}{action}")).await;
+        site.get_json(&format!("{strategy}?network={chain}&snapshot=latest&addresses={user}{action}")).await;
     let mut options = json!({"api": "x", "symbol": "", "decimals": 0});
     if !residence {
         options["additionalParameters"] = json!(&action[1..]);
@@ -50,75 +50,76 @@ async fn score(stage: &Stage, strategy: &str, chain: u64) -> i64 {
     let body = json!({
         "options": options, "network": chain.to_string(), "snapshot": "latest", "addresses": [user.to_string()],
     });
-    let posted = stage.anyone.post(strategy, &body).send().await.expect(200).json();
+    let posted = site.anyone.post(strategy, &body).send().await.expect(200).json();
     assert_eq!(posted, got, "{strategy} {chain}");
     assert_eq!(got["score"][0]["address"], user.to_string());
     got["score"][0]["score"].as_i64().unwrap()
 }
 
-fn said(kind: Kind, network: &str) -> Registration {
+fn registration_on(kind: Kind, network: &str) -> Registration {
     Registration { network: network.parse().unwrap(), ..registration(1, kind, 7) }
 }
 
-async fn sui_proof(stage: &Stage) {
-    stage.register(Registration { subject: on_sui().into(), ..said(Kind::CleanHands, "sui") }).await;
+async fn sui_proof(site: &VerifySite) {
+    site.register(Registration { subject: on_sui().into(), ..registration_on(Kind::CleanHands, "sui") })
+        .await;
 }
 
 engines! {
     async fn every_kind_on_every_network_is_answered_by_its_check_and_its_strategy(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         for (kind, network, chain, check, strategy) in doors() {
-            assert_eq!(stage.ask(&check).await, json!({"result": false}), "{check}");
+            assert_eq!(site.get_json(&check).await, json!({"result": false}), "{check}");
             if let Some(strategy) = &strategy {
-                assert_eq!(score(&stage, strategy, chain).await, 0, "{strategy} {chain}");
+                assert_eq!(score(&site, strategy, chain).await, 0, "{strategy} {chain}");
             }
-            let said = said(kind, network);
+            let said = registration_on(kind, network);
             let until = said.expires_at;
-            stage.register(said).await;
+            site.register(said).await;
             let wanted = if kind == Kind::ResidenceUs {
                 json!({"result": true})
             } else {
                 json!({"result": true, "expirationDate": until})
             };
-            assert_eq!(stage.ask(&check).await, wanted, "{check}");
+            assert_eq!(site.get_json(&check).await, wanted, "{check}");
             if let Some(strategy) = &strategy {
-                assert_eq!(score(&stage, strategy, chain).await, 1, "{strategy} {chain}");
+                assert_eq!(score(&site, strategy, chain).await, 1, "{strategy} {chain}");
             }
         }
     }
 
     async fn a_blocked_person_is_told_no_at_every_door(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         for (kind, network, ..) in doors() {
-            stage.register(said(kind, network)).await;
+            site.register(registration_on(kind, network)).await;
         }
-        sui_proof(&stage).await;
+        sui_proof(&site).await;
         let sui = format!("/attestation/sbts/clean-hands?address={}&action-id={ACTION}", on_sui());
         let evm = format!("/attestation/evm/gov-id/optimism?user={}&action-id={ACTION}", address(1));
         for path in [&sui, &evm] {
-            assert!(stage.ask(path).await["signature"].is_string(), "{path}");
+            assert!(site.get_json(path).await["signature"].is_string(), "{path}");
         }
         for who in [address(1).to_string(), on_sui().to_string()] {
             let body = json!({"address": who, "reason": "sold"});
-            stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
+            site.owner.post("/admin/blocklist", &body).send().await.expect(201);
         }
         for (_, _, chain, check, strategy) in doors() {
-            assert_eq!(stage.ask(&check).await, json!({"result": false}), "{check}");
+            assert_eq!(site.get_json(&check).await, json!({"result": false}), "{check}");
             if let Some(strategy) = &strategy {
-                assert_eq!(score(&stage, strategy, chain).await, 0, "{strategy} {chain}");
+                assert_eq!(score(&site, strategy, chain).await, 0, "{strategy} {chain}");
             }
         }
         for path in [sui, evm] {
-            assert_eq!(stage.ask(&path).await, json!({"isUnique": false}), "{path}");
+            assert_eq!(site.get_json(&path).await, json!({"isUnique": false}), "{path}");
         }
     }
 
     async fn an_issuer_has_no_say_about_the_proofs_of_another_one(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         let other = key(9);
         let body = json!({"kind": "gov-id", "issuer": other.issuer().to_string(), "name": "Another"});
-        stage.owner.post("/admin/proof-issuers", &body).send().await.expect(201);
-        stage.register(registration(1, Kind::GovId, 7)).await;
+        site.owner.post("/admin/proof-issuers", &body).send().await.expect(201);
+        site.register(registration(1, Kind::GovId, 7)).await;
         let revocation = |nonce: &str| {
             to_json(&other.sign(Statement::Revoke(Revocation {
                 kind: Kind::GovId,
@@ -140,38 +141,38 @@ engines! {
             nonce: "m".to_owned(),
         })));
         for statement in [revocation("a"), rebinding] {
-            let refused = stage.anyone.post("/registry/proofs", &statement).send().await.expect(403).json();
+            let refused = site.anyone.post("/registry/proofs", &statement).send().await.expect(403).json();
             assert_eq!(refused["error"], "issuer_not_allowed");
         }
-        assert_eq!(stage.reason(1, Kind::GovId).await, "valid");
-        assert_eq!(stage.reason(2, Kind::GovId).await, "none");
+        assert_eq!(site.reason(1, Kind::GovId).await, "valid");
+        assert_eq!(site.reason(2, Kind::GovId).await, "none");
         // But it may revoke proofs of an issuer that is no longer trusted.
-        stage.owner.delete(&format!("/admin/proof-issuers/gov-id/{}", stage.key.issuer())).send().await.expect(204);
-        stage.anyone.post("/registry/proofs", &revocation("b")).send().await.expect(201);
-        assert_eq!(stage.reason(1, Kind::GovId).await, "revoked");
+        site.owner.delete(&format!("/admin/proof-issuers/gov-id/{}", site.key.issuer())).send().await.expect(204);
+        site.anyone.post("/registry/proofs", &revocation("b")).send().await.expect(201);
+        assert_eq!(site.reason(1, Kind::GovId).await, "revoked");
     }
 
     async fn a_nullifier_is_one_number_however_it_is_spelled(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.register(registration(1, Kind::GovId, 300)).await;
-        let again = to_json(&stage.key.sign(Statement::Register(registration(2, Kind::GovId, 300))));
+        let site = VerifySite::with(setup).await;
+        site.register(registration(1, Kind::GovId, 300)).await;
+        let again = to_json(&site.key.sign(Statement::Register(registration(2, Kind::GovId, 300))));
         for spelling in ["300", "0x12C", "0X12c", "0x012c", "000300"] {
             let mut statement = again.clone();
             statement["nullifier"] = json!(spelling);
-            let refused = stage.anyone.post("/registry/proofs", &statement).send().await.expect(409).json();
+            let refused = site.anyone.post("/registry/proofs", &statement).send().await.expect(409).json();
             assert_eq!(refused["error"], "already_registered", "{spelling}");
         }
         // The number plus the order of the field is not accepted as a second spelling.
         let order = "21888242871839275222246405745257275088548364400416034343698204186575808495917";
         let mut statement = again;
         statement["nullifier"] = json!(order);
-        stage.anyone.post("/registry/proofs", &statement).send().await.expect(422);
-        assert_eq!(stage.reason(2, Kind::GovId).await, "none");
+        site.anyone.post("/registry/proofs", &statement).send().await.expect(422);
+        assert_eq!(site.reason(2, Kind::GovId).await, "none");
     }
 
     async fn of_many_addresses_at_once_one_gets_the_nullifier(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let sending = (1..=16).map(|number| stage.submit(Statement::Register(registration(number, Kind::GovId, 7))));
+        let site = VerifySite::with(setup).await;
+        let sending = (1..=16).map(|number| site.submit(Statement::Register(registration(number, Kind::GovId, 7))));
         let mut taken = Vec::new();
         for (answer, number) in join_all(sending).await.into_iter().zip(1_u8..) {
             match answer.status {
@@ -182,7 +183,7 @@ engines! {
         assert_eq!(taken.len(), 1, "{taken:?}");
         let mut valid = Vec::new();
         for number in 1..=16 {
-            if stage.reason(number, Kind::GovId).await == "valid" {
+            if site.reason(number, Kind::GovId).await == "valid" {
                 valid.push(number);
             }
         }
@@ -199,8 +200,8 @@ async fn the_voting_tool_is_answered_with_the_configuration_in_the_documentation
     let configuration: Value = serde_json::from_str(block).unwrap();
     assert_eq!((&configuration["name"], &configuration["params"]["symbol"]), (&json!("api"), &json!("")));
     let text = |name: &str| configuration["params"][name].as_str().unwrap().to_owned();
-    let stage = Stage::with(Setup::new()).await;
-    stage.register(registration(1, Kind::GovId, 7)).await;
+    let site = VerifySite::with(Setup::new()).await;
+    site.register(registration(1, Kind::GovId, 7)).await;
     let addresses = [address(1), address(2)].map(|one| one.to_string());
     let url = format!(
         "{}/{}?network=10&snapshot=latest&addresses={}&{}",
@@ -211,5 +212,5 @@ async fn the_voting_tool_is_answered_with_the_configuration_in_the_documentation
     );
     let path = url.strip_prefix("https://pyxis.example.com").unwrap();
     let scores = addresses.iter().zip([1, 0]).map(|(one, score)| json!({"address": one, "score": score}));
-    assert_eq!(stage.ask(path).await, json!({"score": scores.collect::<Vec<_>>()}));
+    assert_eq!(site.get_json(path).await, json!({"score": scores.collect::<Vec<_>>()}));
 }

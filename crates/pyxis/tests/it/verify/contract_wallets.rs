@@ -6,8 +6,8 @@ use pyxis_testkit::anvil::Anvil;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::installation::{Stage, address};
-use crate::support::{Answer, Client, Setup};
+use super::installation::{VerifySite, address};
+use crate::support::{Client, HttpResponse, Setup};
 
 const PAGE: &str = "https://app.example.org";
 /// Code that returns a contract which accepts every signature: it returns `0x1626ba7e` and zeros.
@@ -15,7 +15,7 @@ const AGREEABLE: &str = "601080600b6000396000f3631626ba7e60e01b60005260206000f3"
 /// The same, but a 1 instead: what a contract without ERC-1271 may return.
 const TALKATIVE: &str = "600a80600b6000396000f3600160005260206000f3";
 
-async fn sign_in(page: &Client, scorer: &Value, wallet: EvmAddress, chain_id: u64) -> Answer {
+async fn sign_in(page: &Client, scorer: &Value, wallet: EvmAddress, chain_id: u64) -> HttpResponse {
     let path = |end: &str| format!("/widget/v1/{scorer}/{end}");
     let asked = json!({"address": wallet, "chain_id": chain_id});
     let nonce = page.post(&path("nonce"), &asked).send().await.expect(200).json();
@@ -29,11 +29,11 @@ engines! {
         let deploy = async |code: &str| anvil.deploy(&hex::decode(code).unwrap()).await;
         let (agreeable, talkative) = (deploy(AGREEABLE).await, deploy(TALKATIVE).await);
         let networks = json!({"optimism": {"rpc": [anvil.url()]}}).to_string();
-        let stage = Stage::with(setup.env("PX_NETWORKS", &networks)).await;
-        let scorer = &stage.app.bootstrap["scorer_id"];
+        let site = VerifySite::with(setup.env("PX_NETWORKS", &networks)).await;
+        let scorer = &site.app.bootstrap["scorer_id"];
         let input = json!({"name": "page", "kind": "publishable", "scorer_id": scorer, "origins": [PAGE]});
-        let key = stage.owner.post("/admin/api-keys", &input).send().await.expect(201).json();
-        let page = stage.anyone.clone().with("x-api-key", key["key"].as_str().unwrap()).with("origin", PAGE);
+        let key = site.owner.post("/admin/api-keys", &input).send().await.expect(201).json();
+        let page = site.anyone.clone().with("x-api-key", key["key"].as_str().unwrap()).with("origin", PAGE);
 
         let opened = sign_in(&page, scorer, agreeable, 10).await.expect(200).json();
         assert_eq!(opened["address"], json!(agreeable));

@@ -11,7 +11,7 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::installation::{ACTION, Stage, address, registration};
+use super::installation::{ACTION, VerifySite, address, registration};
 use crate::support::Setup;
 
 const CIRCUIT: AbiWord = [7; 32];
@@ -27,12 +27,12 @@ pub(super) struct Chain {
     pub(super) multicall: EvmAddress,
 }
 
-pub(super) fn word(number: u64) -> AbiWord {
+pub(super) fn abi_number(number: u64) -> AbiWord {
     abi_words::number(number)
 }
 
 pub(super) fn action() -> AbiWord {
-    word(123_456_789)
+    abi_number(123_456_789)
 }
 
 fn source() -> std::path::PathBuf {
@@ -55,7 +55,7 @@ impl Chain {
     pub(super) async fn mint(&self, number: u8, seconds: u64, action: AbiWord, issuer: u64) -> u64 {
         let expiry = self.anvil.timestamp().await + seconds;
         let who = abi_words::address(address(number));
-        let arguments = [who, CIRCUIT, word(expiry), action, word(issuer)];
+        let arguments = [who, CIRCUIT, abi_number(expiry), action, abi_number(issuer)];
         self.send("mint(address,bytes32,uint256,uint256,uint256)", &arguments).await
     }
 
@@ -79,136 +79,136 @@ impl Chain {
         json!({"optimism": network}).to_string()
     }
 
-    pub(super) async fn stage(&self, change: impl FnOnce(&mut Value)) -> Stage {
+    pub(super) async fn site(&self, change: impl FnOnce(&mut Value)) -> VerifySite {
         self.stage_on(Setup::new(), change).await
     }
 
-    pub(super) async fn stage_on(&self, setup: Setup, change: impl FnOnce(&mut Value)) -> Stage {
+    pub(super) async fn stage_on(&self, setup: Setup, change: impl FnOnce(&mut Value)) -> VerifySite {
         let settings = self.settings(&[self.anvil.url()], change);
-        Stage::with(setup.env("PX_NETWORKS", &settings)).await
+        VerifySite::with(setup.env("PX_NETWORKS", &settings)).await
     }
 }
 
-pub(super) fn asked(snapshot: &str, numbers: std::ops::Range<u8>) -> String {
+pub(super) fn strategy_path(snapshot: &str, numbers: std::ops::Range<u8>) -> String {
     let addresses: Vec<String> = numbers.map(|number| address(number).to_string()).collect();
     format!("{STRATEGY}?network=10&snapshot={snapshot}&addresses={}&action-id={ACTION}", addresses.join(","))
 }
 
-pub(super) async fn scores(stage: &Stage, height: u64, numbers: std::ops::Range<u8>) -> Vec<i64> {
-    let answer = stage.ask(&asked(&height.to_string(), numbers)).await;
+pub(super) async fn scores(site: &VerifySite, height: u64, numbers: std::ops::Range<u8>) -> Vec<i64> {
+    let answer = site.get_json(&strategy_path(&height.to_string(), numbers)).await;
     answer["score"].as_array().unwrap().iter().map(|entry| entry["score"].as_i64().unwrap()).collect()
 }
 
 /// Mints, revokes and lets expire, and queries every block afterwards.
-async fn old_heights(chain: &Chain, stage: &Stage) {
+async fn old_heights(chain: &Chain, site: &VerifySite) {
     let minted = chain.mint(1, 10_000, action(), ISSUER).await;
-    chain.mint(2, 10_000, word(5), ISSUER).await;
+    chain.mint(2, 10_000, abi_number(5), ISSUER).await;
     chain.mint(3, 10_000, action(), 99).await;
     let shortly = chain.mint(4, 60, action(), ISSUER).await;
     let who = abi_words::address(address(1));
     let revoked = chain.send("revoke(address,bytes32)", &[who, CIRCUIT]).await;
     let later = chain.anvil.timestamp().await + 61;
     chain.anvil.rpc("evm_setNextBlockTimestamp", json!([later])).await;
-    let expired = chain.send("setBroken(bool)", &[word(0)]).await;
+    let expired = chain.send("setBroken(bool)", &[abi_number(0)]).await;
     for _ in 0..2 {
-        assert_eq!(scores(stage, minted - 1, 1..5).await, [0, 0, 0, 0]);
-        assert_eq!(scores(stage, minted, 1..5).await, [1, 0, 0, 0]);
-        assert_eq!(scores(stage, shortly, 1..5).await, [1, 0, 0, 1]);
-        assert_eq!(scores(stage, revoked, 1..5).await, [0, 0, 0, 1]);
-        assert_eq!(scores(stage, expired, 1..5).await, [0, 0, 0, 0]);
+        assert_eq!(scores(site, minted - 1, 1..5).await, [0, 0, 0, 0]);
+        assert_eq!(scores(site, minted, 1..5).await, [1, 0, 0, 0]);
+        assert_eq!(scores(site, shortly, 1..5).await, [1, 0, 0, 1]);
+        assert_eq!(scores(site, revoked, 1..5).await, [0, 0, 0, 1]);
+        assert_eq!(scores(site, expired, 1..5).await, [0, 0, 0, 0]);
     }
-    let told = stage.ask(&format!("{}&explain=true", asked("latest", 1..5))).await;
+    let told = site.get_json(&format!("{}&explain=true", strategy_path("latest", 1..5))).await;
     let reasons: Vec<&str> =
         told["score"].as_array().unwrap().iter().map(|entry| entry["reason"].as_str().unwrap()).collect();
     assert_eq!(reasons, ["revoked", "other_action", "other_issuer", "none"]);
-    let above = stage.get(&asked(&(expired + 1).to_string(), 1..2)).await.expect(400).json();
+    let above = site.get(&strategy_path(&(expired + 1).to_string(), 1..2)).await.expect(400).json();
     assert_eq!(above, json!({"error": "Snapshot is invalid"}));
 }
 
 engines! {
     async fn contracts_are_asked_at_old_heights_in_batches(setup: Setup) {
         let chain = Chain::start().await;
-        let stage = chain.stage_on(setup, |_| {}).await;
-        old_heights(&chain, &stage).await;
+        let site = chain.stage_on(setup, |_| {}).await;
+        old_heights(&chain, &site).await;
     }
 
     async fn contracts_are_asked_at_old_heights_through_multicall(setup: Setup) {
         let chain = Chain::start().await;
         let multicall = json!(chain.multicall.to_string());
         let before = chain.anvil.height().await - 1;
-        let stage = chain.stage_on(setup, |network| network["multicall"] = multicall).await;
-        old_heights(&chain, &stage).await;
-        assert_eq!(scores(&stage, before, 1..5).await, [0; 4], "there was no Multicall3 in that block yet");
+        let site = chain.stage_on(setup, |network| network["multicall"] = multicall).await;
+        old_heights(&chain, &site).await;
+        assert_eq!(scores(&site, before, 1..5).await, [0; 4], "there was no Multicall3 in that block yet");
         // If another contract is at its address, several cannot be asked at once; single requests still work.
         let wrong = json!(chain.proofs.to_string());
-        let misled = chain.stage(|network| network["multicall"] = wrong).await;
+        let misled = chain.site(|network| network["multicall"] = wrong).await;
         let height = chain.mint(9, 10_000, action(), ISSUER).await;
-        let refused = misled.get(&asked(&height.to_string(), 8..10)).await.expect(503).json();
+        let refused = misled.get(&strategy_path(&height.to_string(), 8..10)).await.expect(503).json();
         assert!(refused.get("score").is_none(), "{refused}");
         assert_eq!(scores(&misled, height, 9..10).await, [1]);
     }
 
     async fn where_contracts_alone_are_asked_no_proof_is_registered(setup: Setup) {
         let chain = Chain::start().await;
-        let stage = chain.stage_on(setup, |network| network["sources"] = json!(["evm"])).await;
+        let site = chain.stage_on(setup, |network| network["sources"] = json!(["evm"])).await;
         let height = chain.mint(1, 10_000, action(), ISSUER).await;
         let said = Statement::Register(registration(2, pyxis_core::proof::Kind::GovId, 7));
-        let refused = stage.submit(said).await.expect(422).json();
+        let refused = site.submit(said).await.expect(422).json();
         assert!(refused["detail"].as_str().unwrap().contains("its answers come from contracts"), "{refused}");
-        assert_eq!(scores(&stage, height, 1..4).await, [1, 0, 0]);
+        assert_eq!(scores(&site, height, 1..4).await, [1, 0, 0]);
     }
 
     async fn the_registry_and_the_contracts_each_suffice_and_blocks_of_the_chain_stamp_both(setup: Setup) {
         let chain = Chain::start().await;
-        let stage = chain.stage_on(setup, |_| {}).await;
+        let site = chain.stage_on(setup, |_| {}).await;
         chain.mint(1, 10_000, action(), ISSUER).await;
         let height = chain.anvil.height().await;
-        let registered = stage.register(registration(2, pyxis_core::proof::Kind::GovId, 7)).await;
+        let registered = site.register(registration(2, pyxis_core::proof::Kind::GovId, 7)).await;
         assert!(registered["height"].as_u64().unwrap() <= height);
-        let both = async || (scores(&stage, height, 1..4).await == [1, 1, 0]).then_some(());
+        let both = async || (scores(&site, height, 1..4).await == [1, 1, 0]).then_some(());
         crate::support::until("both proofs", both).await;
         let body = json!({"address": address(1).to_string(), "reason": "sold"});
-        stage.owner.post("/admin/blocklist", &body).send().await.expect(201);
-        let blocked = stage.ask(&format!("{}&explain=true", asked("latest", 1..2))).await;
+        site.owner.post("/admin/blocklist", &body).send().await.expect(201);
+        let blocked = site.get_json(&format!("{}&explain=true", strategy_path("latest", 1..2))).await;
         assert_eq!(blocked["score"][0]["reason"], "blocked");
-        assert_eq!(scores(&stage, height, 1..4).await, [1, 1, 0], "what was answered stands");
+        assert_eq!(scores(&site, height, 1..4).await, [1, 1, 0], "what was answered stands");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() {
     let chain = Chain::start().await;
-    let stage = chain.stage(|_| {}).await;
+    let site = chain.site(|_| {}).await;
     let who = abi_words::address(address(1));
-    chain.send("setUnique(address,uint256,bool)", &[who, action(), word(1)]).await;
+    chain.send("setUnique(address,uint256,bool)", &[who, action(), abi_number(1)]).await;
     let first = chain.anvil.height().await;
-    chain.send("setUnique(address,uint256,bool)", &[who, word(5), word(1)]).await;
-    chain.send("setResident(address,bool)", &[who, word(1)]).await;
+    chain.send("setUnique(address,uint256,bool)", &[who, abi_number(5), abi_number(1)]).await;
+    chain.send("setResident(address,bool)", &[who, abi_number(1)]).await;
     let phone =
         |action: &str| format!("/sybil-resistance/phone/optimism?user={}&action-id={action}", address(1));
     // The newest block is looked for at most once a second.
     let fresh = async || {
         let path = format!("/residence/country/us/optimism?user={}", address(1));
-        (stage.ask(&path).await == json!({"result": true})).then_some(())
+        (site.get_json(&path).await == json!({"result": true})).then_some(())
     };
     crate::support::until("the block of the residence", fresh).await;
-    assert_eq!(stage.ask(&phone(ACTION)).await, json!({"result": true}));
-    assert_eq!(stage.ask(&phone("5")).await, json!({"result": true}));
-    assert_eq!(stage.ask(&phone("6")).await, json!({"result": false}));
+    assert_eq!(site.get_json(&phone(ACTION)).await, json!({"result": true}));
+    assert_eq!(site.get_json(&phone("5")).await, json!({"result": true}));
+    assert_eq!(site.get_json(&phone("6")).await, json!({"result": false}));
     let at = |action: &str| {
         format!(
             "/snapshot-strategies/sybil-resistance/phone?network=10&snapshot={first}&addresses={}&action-id={action}",
             address(1)
         )
     };
-    assert_eq!(stage.ask(&at(ACTION)).await["score"][0]["score"], 1);
-    assert_eq!(stage.ask(&at("5")).await["score"][0]["score"], 0);
+    assert_eq!(site.get_json(&at(ACTION)).await["score"][0]["score"], 1);
+    assert_eq!(site.get_json(&at("5")).await["score"][0]["score"], 0);
     let resident = async |height: u64| {
         let path = format!(
             "/snapshot-strategies/residence/country/us?network=10&snapshot={height}&addresses={}",
             address(1)
         );
-        stage.ask(&path).await["score"][0]["score"].clone()
+        site.get_json(&path).await["score"][0]["score"].clone()
     };
     assert_eq!((resident(first).await, resident(chain.anvil.height().await).await), (json!(0), json!(1)));
 }
@@ -216,12 +216,12 @@ async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_contract_that_fails_otherwise_is_no_answer() {
     let chain = Chain::start().await;
-    let stage = chain.stage(|_| {}).await;
-    let broken = chain.send("setBroken(bool)", &[word(1)]).await;
-    let refused = stage.get(&asked(&broken.to_string(), 1..3)).await.expect(503).json();
+    let site = chain.site(|_| {}).await;
+    let broken = chain.send("setBroken(bool)", &[abi_number(1)]).await;
+    let refused = site.get(&strategy_path(&broken.to_string(), 1..3)).await.expect(503).json();
     assert!(refused["error"].is_string() && refused.get("score").is_none());
     // Before the contract existed, there is no answer either.
-    stage.get(&asked("0", 1..3)).await.expect(503);
+    site.get(&strategy_path("0", 1..3)).await.expect(503);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -232,13 +232,13 @@ async fn a_node_that_dies_in_the_middle_is_an_error_and_the_next_one_takes_over(
     let dying = Upstream::http().await;
     dying.reply_with(|_| Reply::abort());
     let urls = [dying.url(""), chain.anvil.url()];
-    let stage = Stage::with(Setup::new().env("PX_NETWORKS", &chain.settings(&urls, |_| {}))).await;
-    assert_eq!(scores(&stage, minted, 1..3).await, [1, 0]);
+    let site = VerifySite::with(Setup::new().env("PX_NETWORKS", &chain.settings(&urls, |_| {}))).await;
+    assert_eq!(scores(&site, minted, 1..3).await, [1, 0]);
     assert!(!dying.requests().is_empty());
     chain.anvil.kill();
-    stage.get(&asked(&(minted - 1).to_string(), 1..3)).await.expect(503);
-    stage.get(&asked("latest", 1..200)).await.expect(503);
-    let networks = stage.owner.get("/admin/networks").send().await.expect(200).json();
+    site.get(&strategy_path(&(minted - 1).to_string(), 1..3)).await.expect(503);
+    site.get(&strategy_path("latest", 1..200)).await.expect(503);
+    let networks = site.owner.get("/admin/networks").send().await.expect(200).json();
     assert_eq!(networks["networks"][0]["clock"], "rpc");
 }
 
@@ -250,9 +250,9 @@ async fn doctor_tells_how_every_node_of_every_network_is() {
     let gone = Upstream::http().await;
     gone.reply_with(|_| Reply::abort());
     let urls = [format!("{}/?key=canary", chain.anvil.url()), gone.url("/v2/key-canary"), other.url()];
-    let stage = Stage::with(Setup::new().env("PX_NETWORKS", &chain.settings(&urls, |_| {}))).await;
-    stage.owner.get("/admin/networks").send().await.expect(200);
-    let ran = stage.app.cli(&["doctor", "--json"]).await.expect(1);
+    let site = VerifySite::with(Setup::new().env("PX_NETWORKS", &chain.settings(&urls, |_| {}))).await;
+    site.owner.get("/admin/networks").send().await.expect(200);
+    let ran = site.app.cli(&["doctor", "--json"]).await.expect(1);
     assert!(!ran.stdout.contains("canary"), "a URL may hold a key: {}", ran.stdout);
     let report = ran.json();
     let find = |part: &str| {
@@ -276,7 +276,7 @@ async fn doctor_tells_how_every_node_of_every_network_is() {
     assert_eq!(stranger["wrong"], "it is on chain 1, not 10");
     let local = find("network base-sepolia");
     assert!(local["detail"].as_str().unwrap().ends_with(" counted here"), "{local}");
-    let table = stage.app.cli(&["doctor"]).await.expect(1).stdout;
+    let table = site.app.cli(&["doctor"]).await.expect(1).stdout;
     assert!(table.contains("ok    network optimism: registry and evm, block "), "{table}");
     assert!(table.contains(" is on chain 1, not 10"), "{table}");
 }
@@ -284,27 +284,27 @@ async fn doctor_tells_how_every_node_of_every_network_is() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_contract_on_the_chain_trusts_an_attestation() {
     let chain = Chain::start().await;
-    let stage = chain.stage(|_| {}).await;
-    stage.register(registration(1, pyxis_core::proof::Kind::GovId, 7)).await;
+    let site = chain.site(|_| {}).await;
+    site.register(registration(1, pyxis_core::proof::Kind::GovId, 7)).await;
     let path = format!("/attestation/evm/gov-id/optimism?user={}&action-id={ACTION}", address(1));
-    let attested = stage.ask(&path).await;
+    let attested = site.get_json(&path).await;
     let signer: EvmAddress = attested["signer"].as_str().unwrap().parse().unwrap();
     let output = tempfile::tempdir().unwrap();
     let code = [&compile(&source(), output.path())["Attestations"][..], &abi_words::address(signer)].concat();
     let contract = chain.anvil.deploy(&code).await;
-    let time = |name: &str| word(attested["message"][name].as_u64().unwrap());
+    let time = |name: &str| abi_number(attested["message"][name].as_u64().unwrap());
     let trusted = async |anvil: &Anvil, contract: EvmAddress, recipient: EvmAddress| {
         let signature = attested["signature"].as_str().unwrap();
         let head = [
-            word(192),
+            abi_number(192),
             abi_words::address(recipient),
             action(),
             time("issuedAt"),
             time("expiresAt"),
-            word(256),
-            word(6),
+            abi_number(256),
+            abi_number(6),
             padded(b"gov-id"),
-            word(65),
+            abi_number(65),
         ];
         let data = abi::call(abi::selector("check(string,address,uint256,uint64,uint64,bytes)"), &head);
         let data = format!("0x{}{}{}", hex::encode(&data), &signature[2..], "00".repeat(31));
@@ -320,7 +320,7 @@ async fn a_contract_on_the_chain_trusts_an_attestation() {
     let last = attested["message"]["expiresAt"].as_u64().unwrap();
     for (moment, holds) in [(last - 600, true), (last, false)] {
         chain.anvil.rpc("evm_setNextBlockTimestamp", json!([moment])).await;
-        chain.send("setBroken(bool)", &[word(0)]).await;
+        chain.send("setBroken(bool)", &[abi_number(0)]).await;
         assert_eq!(trusted(&chain.anvil, contract, address(1)).await, holds, "{moment} of {last}");
     }
 }

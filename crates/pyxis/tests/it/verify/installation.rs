@@ -7,12 +7,12 @@ use pyxis_core::secret::SecretBytes;
 use pyxis_verify::registry::{IssuerKey, to_json};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, Client, Setup};
+use crate::support::{App, Client, HttpResponse, Setup};
 
 pub(super) const ACTION: &str = "123456789";
 
 /// A server, its owner, and an issuer who is trusted for all kinds.
-pub(super) struct Stage {
+pub(super) struct VerifySite {
     pub(super) app: App,
     pub(super) owner: Client,
     pub(super) anyone: Client,
@@ -46,22 +46,22 @@ pub(super) fn registration(number: u8, kind: Kind, nullifier: u64) -> Registrati
     }
 }
 
-impl Stage {
+impl VerifySite {
     pub(super) async fn with(setup: Setup) -> Self {
         let app = App::start(setup).await;
         let (owner, anyone) = (app.owner().client, app.anonymous());
-        let stage = Self { app, owner, anyone, key: key(7) };
+        let site = Self { app, owner, anyone, key: key(7) };
         for kind in Kind::ALL {
             let body = json!({
-                "kind": kind.as_str(), "issuer": stage.key.issuer().to_string(), "name": "Ours",
+                "kind": kind.as_str(), "issuer": site.key.issuer().to_string(), "name": "Ours",
             });
-            stage.owner.post("/admin/proof-issuers", &body).send().await.expect(201);
+            site.owner.post("/admin/proof-issuers", &body).send().await.expect(201);
         }
-        stage
+        site
     }
 
     /// Signs and sends a statement.
-    pub(super) async fn submit(&self, statement: Statement) -> Answer {
+    pub(super) async fn submit(&self, statement: Statement) -> HttpResponse {
         self.anyone.post("/registry/proofs", &to_json(&self.key.sign(statement))).send().await
     }
 
@@ -70,11 +70,11 @@ impl Stage {
         self.submit(Statement::Register(said)).await.expect(201).json()
     }
 
-    pub(super) async fn get(&self, path: &str) -> Answer {
+    pub(super) async fn get(&self, path: &str) -> HttpResponse {
         self.anyone.get(path).send().await
     }
 
-    pub(super) async fn ask(&self, path: &str) -> Value {
+    pub(super) async fn get_json(&self, path: &str) -> Value {
         self.get(path).await.expect(200).json()
     }
 
@@ -84,7 +84,7 @@ impl Stage {
             "/sybil-resistance/{kind}/optimism?user={}&action-id={ACTION}&explain=true",
             address(number)
         );
-        self.ask(&path).await["reason"].clone()
+        self.get_json(&path).await["reason"].clone()
     }
 
     /// The newest block of optimism.

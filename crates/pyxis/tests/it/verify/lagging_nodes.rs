@@ -3,8 +3,8 @@
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::installation::{ACTION, Stage, address};
-use crate::support::{Answer, Setup};
+use super::installation::{ACTION, VerifySite, address};
+use crate::support::{HttpResponse, Setup};
 
 /// The newest block of every node here.
 const HEAD: u64 = 0x64;
@@ -55,14 +55,14 @@ async fn node(has: u64, lag: Lag) -> Upstream {
     node
 }
 
-async fn stage(nodes: &[&Upstream]) -> Stage {
+async fn site(nodes: &[&Upstream]) -> VerifySite {
     let contract = address(0xcc).to_string();
     let network = json!({
         "rpc": nodes.iter().map(|node| node.url("")).collect::<Vec<_>>(),
         "rpc_retry_ms": 1,
         "contracts": {"unique": {"phone": contract}, "residence": contract},
     });
-    Stage::with(Setup::new().env("PX_NETWORKS", &json!({"optimism": network}).to_string())).await
+    VerifySite::with(Setup::new().env("PX_NETWORKS", &json!({"optimism": network}).to_string())).await
 }
 
 fn calls(request: &Received) -> Vec<Value> {
@@ -73,7 +73,7 @@ fn calls(request: &Received) -> Vec<Value> {
 }
 
 /// The blocks of the contract calls that a node received, request by request.
-fn asked(node: &Upstream) -> Vec<u64> {
+fn called_blocks(node: &Upstream) -> Vec<u64> {
     let requests = node.requests();
     let calls = requests.iter().filter_map(|request| {
         let first = calls(request).swap_remove(0);
@@ -101,7 +101,7 @@ fn present() -> [String; 4] {
 }
 
 #[track_caller]
-fn yes(path: &str, answer: Answer) {
+fn yes(path: &str, answer: HttpResponse) {
     let answer = answer.expect(200).json();
     match answer["score"].as_array() {
         Some(scores) => assert!(scores.iter().all(|entry| entry["score"] == 1), "{path}: {answer}"),
@@ -110,7 +110,7 @@ fn yes(path: &str, answer: Answer) {
 }
 
 #[track_caller]
-fn unknown(path: &str, answer: Answer) {
+fn unknown(path: &str, answer: HttpResponse) {
     let answer = answer.expect(503).json();
     assert_eq!(answer.as_object().map(serde_json::Map::len), Some(1), "{path}: {answer}");
     assert!(answer["error"].is_string(), "{path}: {answer}");
@@ -120,11 +120,14 @@ fn unknown(path: &str, answer: Answer) {
 async fn a_question_about_the_present_goes_back_one_block_after_each_node_was_asked_three_times() {
     for lag in LAGS {
         let (first, second) = (node(HEAD - 1, lag).await, node(HEAD - 1, lag).await);
-        let stage = stage(&[&first, &second]).await;
-        yes("latest", stage.get(&strategy("latest")).await);
-        assert_eq!((asked(&first), asked(&second)), (vec![HEAD, HEAD, HEAD, HEAD - 1], vec![HEAD; 3]));
+        let site = site(&[&first, &second]).await;
+        yes("latest", site.get(&strategy("latest")).await);
+        assert_eq!(
+            (called_blocks(&first), called_blocks(&second)),
+            (vec![HEAD, HEAD, HEAD, HEAD - 1], vec![HEAD; 3])
+        );
         for path in present() {
-            yes(&path, stage.get(&path).await);
+            yes(&path, site.get(&path).await);
         }
     }
 }
@@ -133,10 +136,10 @@ async fn a_question_about_the_present_goes_back_one_block_after_each_node_was_as
 async fn a_node_that_keeps_up_answers_for_one_that_lags_and_no_block_is_left_out() {
     for lag in LAGS {
         let (first, second) = (node(HEAD - 1, lag).await, node(HEAD, lag).await);
-        let stage = stage(&[&first, &second]).await;
-        yes("latest", stage.get(&strategy("latest")).await);
-        assert_eq!((asked(&first), asked(&second)), (vec![HEAD; 3], vec![HEAD]));
-        yes("head", stage.get(&strategy("100")).await);
+        let site = site(&[&first, &second]).await;
+        yes("latest", site.get(&strategy("latest")).await);
+        assert_eq!((called_blocks(&first), called_blocks(&second)), (vec![HEAD; 3], vec![HEAD]));
+        yes("head", site.get(&strategy("100")).await);
     }
 }
 
@@ -144,12 +147,12 @@ async fn a_node_that_keeps_up_answers_for_one_that_lags_and_no_block_is_left_out
 async fn a_question_about_a_block_is_never_answered_from_another_one() {
     for lag in LAGS {
         let (first, second) = (node(HEAD - 1, lag).await, node(HEAD - 1, lag).await);
-        let stage = stage(&[&first, &second]).await;
-        let refused = stage.get(&strategy("100")).await;
+        let site = site(&[&first, &second]).await;
+        let refused = site.get(&strategy("100")).await;
         assert_eq!(refused.headers["retry-after"], "5");
         unknown("100", refused);
-        assert_eq!((asked(&first), asked(&second)), (vec![HEAD; 3], vec![HEAD; 3]));
-        yes("99", stage.get(&strategy("99")).await);
+        assert_eq!((called_blocks(&first), called_blocks(&second)), (vec![HEAD; 3], vec![HEAD; 3]));
+        yes("99", site.get(&strategy("99")).await);
     }
 }
 
@@ -157,12 +160,12 @@ async fn a_question_about_a_block_is_never_answered_from_another_one() {
 async fn a_node_that_lags_by_more_than_two_blocks_is_no_source() {
     for lag in LAGS {
         let node = node(HEAD - 3, lag).await;
-        let stage = stage(&[&node]).await;
-        unknown("latest", stage.get(&strategy("latest")).await);
-        let blocks = asked(&node);
+        let site = site(&[&node]).await;
+        unknown("latest", site.get(&strategy("latest")).await);
+        let blocks = called_blocks(&node);
         assert_eq!(blocks, [[HEAD; 3], [HEAD - 1; 3], [HEAD - 2; 3]].concat());
         for path in present() {
-            unknown(&path, stage.get(&path).await);
+            unknown(&path, site.get(&path).await);
         }
     }
 }
@@ -201,18 +204,18 @@ async fn every_node_is_asked_before_a_question_is_given_up_and_a_failure_is_no_a
         nodes.push(failing(fail).await);
     }
     let all: Vec<&Upstream> = nodes.iter().collect();
-    let alone = stage(&all).await;
+    let alone = site(&all).await;
     for path in present().into_iter().chain([strategy("100"), strategy("99")]) {
-        let before: Vec<usize> = all.iter().map(|node| asked(node).len()).collect();
+        let before: Vec<usize> = all.iter().map(|node| called_blocks(node).len()).collect();
         unknown(&path, alone.get(&path).await);
-        let after = all.iter().map(|node| asked(node).len());
+        let after = all.iter().map(|node| called_blocks(node).len());
         assert!(
             before.iter().zip(after).all(|(before, after)| after > *before),
             "{path}: a node was left out"
         );
     }
     let sound = node(HEAD, LAGS[0]).await;
-    let backed = stage(&[all, vec![&sound]].concat()).await;
+    let backed = site(&[all, vec![&sound]].concat()).await;
     yes("100", backed.get(&strategy("100")).await);
     for path in present() {
         yes(&path, backed.get(&path).await);
@@ -223,9 +226,9 @@ async fn every_node_is_asked_before_a_question_is_given_up_and_a_failure_is_no_a
 async fn each_failure_of_a_lone_node_is_no_answer() {
     for (number, fail) in FAILURES.into_iter().enumerate() {
         let node = failing(fail).await;
-        let stage = stage(&[&node]).await;
+        let site = site(&[&node]).await;
         for path in present().into_iter().chain([strategy("100")]) {
-            unknown(&format!("{number} {path}"), stage.get(&path).await);
+            unknown(&format!("{number} {path}"), site.get(&path).await);
         }
     }
 }
@@ -236,10 +239,10 @@ async fn a_node_that_has_no_newest_block_yet_is_asked_again_and_then_the_next() 
         let silent = Upstream::http().await;
         silent.reply_with(move |request| Reply::json(&lag(&calls(request)[0]["id"]).to_string()));
         let sound = node(HEAD, lag).await;
-        let both = stage(&[&silent, &sound]).await;
+        let both = site(&[&silent, &sound]).await;
         yes("latest", both.get(&strategy("latest")).await);
         assert_eq!(silent.requests().len(), 3, "it was asked for its newest block and twice again");
-        let alone = stage(&[&silent]).await;
+        let alone = site(&[&silent]).await;
         unknown("latest", alone.get(&strategy("latest")).await);
     }
 }

@@ -5,9 +5,9 @@ use pyxis_signing::eip712::abi_words;
 use pyxis_testkit::anvil::compile;
 use serde_json::{Value, json};
 
-use super::contracts::{Chain, word};
-use super::installation::{ACTION, Stage};
-use crate::support::Answer;
+use super::contracts::{Chain, abi_number};
+use super::installation::{ACTION, VerifySite};
+use crate::support::HttpResponse;
 
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 /// The number of the address that uses up all gas.
@@ -17,11 +17,12 @@ const HEAVY: u64 = 249;
 async fn glutton(chain: &Chain, endless: bool) -> (EvmAddress, u64) {
     let source = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/chain/Glutton.sol"));
     let code = compile(source, KEPT.as_ref());
-    let code = [&code["Glutton"][..], &abi_words::address(numbered(HEAVY)), &word(endless.into())].concat();
+    let code =
+        [&code["Glutton"][..], &abi_words::address(numbered(HEAVY)), &abi_number(endless.into())].concat();
     let contract = chain.anvil.deploy(&code).await;
     let height = chain.anvil.height().await;
     for _ in 0..3 {
-        chain.send("setBroken(bool)", &[word(0)]).await;
+        chain.send("setBroken(bool)", &[abi_number(0)]).await;
     }
     (contract, height)
 }
@@ -33,13 +34,17 @@ fn numbered(number: u64) -> EvmAddress {
 }
 
 /// A question about the addresses with these numbers.
-async fn ask(stage: &Stage, snapshot: &str, numbers: impl Iterator<Item = u64>) -> Answer {
+async fn request_scores(
+    site: &VerifySite,
+    snapshot: &str,
+    numbers: impl Iterator<Item = u64>,
+) -> HttpResponse {
     let addresses: Vec<String> = numbers.map(|number| numbered(number).to_string()).collect();
     let body = json!({
         "options": {"additionalParameters": format!("action-id={ACTION}")},
         "network": "10", "snapshot": snapshot, "addresses": addresses,
     });
-    stage.anyone.post("/snapshot-strategies/sybil-resistance/phone", &body).send().await
+    site.anyone.post("/snapshot-strategies/sybil-resistance/phone", &body).send().await
 }
 
 /// All addresses except [`HEAVY`].
@@ -48,7 +53,7 @@ fn others() -> impl Iterator<Item = u64> {
 }
 
 #[track_caller]
-fn all_scored(answer: Answer) {
+fn all_scored(answer: HttpResponse) {
     let answer = answer.expect(200).json();
     let scores: Vec<i64> =
         answer["score"].as_array().unwrap().iter().map(|entry| entry["score"].as_i64().unwrap()).collect();
@@ -56,7 +61,7 @@ fn all_scored(answer: Answer) {
 }
 
 #[track_caller]
-fn named(answer: Answer, contract: EvmAddress, answered: usize) {
+fn assert_names_contract(answer: HttpResponse, contract: EvmAddress, answered: usize) {
     let refused = answer.expect(503).json();
     let rest = match answered {
         0 => String::new(),
@@ -78,30 +83,30 @@ async fn one_among_many(endless: bool, gas: Option<u64>, multicall: bool) {
     let height = match gas {
         Some(gas) => {
             chain.anvil.rpc("evm_setBlockGasLimit", json!([format!("{gas:#x}")])).await;
-            let mined = chain.send("setBroken(bool)", &[word(0)]).await;
-            chain.send("setBroken(bool)", &[word(0)]).await;
+            let mined = chain.send("setBroken(bool)", &[abi_number(0)]).await;
+            chain.send("setBroken(bool)", &[abi_number(0)]).await;
             mined
         }
         None => height,
     };
     let at = height.to_string();
-    let stage = chain
-        .stage(|network: &mut Value| {
+    let site = chain
+        .site(|network: &mut Value| {
             network["contracts"] = json!({"unique": {"phone": contract.to_string()}});
             if multicall {
                 network["multicall"] = chain.multicall.to_string().into();
             }
         })
         .await;
-    named(ask(&stage, &at, 0..500).await, contract, 499);
-    named(ask(&stage, &at, HEAVY..=HEAVY).await, contract, 0);
+    assert_names_contract(request_scores(&site, &at, 0..500).await, contract, 499);
+    assert_names_contract(request_scores(&site, &at, HEAVY..=HEAVY).await, contract, 0);
     // Nothing is cached for the newest block, and the others are answered anyway.
-    named(ask(&stage, "latest", 0..500).await, contract, 499);
-    all_scored(ask(&stage, "latest", others()).await);
+    assert_names_contract(request_scores(&site, "latest", 0..500).await, contract, 499);
+    all_scored(request_scores(&site, "latest", others()).await);
     // The block can no longer change: the answers given along with the refusal are cached.
     chain.anvil.kill();
-    all_scored(ask(&stage, &at, others()).await);
-    ask(&stage, &at, 500..501).await.expect(503);
+    all_scored(request_scores(&site, &at, others()).await);
+    request_scores(&site, &at, 500..501).await.expect(503);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,7 @@ use pyxis_core::proof::{Kind, Registration, Subject};
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::installation::{ACTION, Stage, registration};
+use super::installation::{ACTION, VerifySite, registration};
 use crate::support::{Client, Setup, until};
 
 /// Each state with its score, whether it passes, and its live Stamps.
@@ -19,20 +19,20 @@ const WALLETS: [(&str, &str, bool, usize); 6] = [
 
 /// A server with the sandbox, which is its second scorer.
 struct Sandbox {
-    stage: Stage,
+    site: VerifySite,
     api: Client,
     wallets: Vec<String>,
 }
 
 impl Sandbox {
     async fn start(setup: Setup) -> Self {
-        let stage = Stage::with(setup.env("PX_VOTE_SCORERS", "1, 2")).await;
-        let made = stage.app.cli_json(&["scorer", "sandbox"]).await;
+        let site = VerifySite::with(setup.env("PX_VOTE_SCORERS", "1, 2")).await;
+        let made = site.app.cli_json(&["scorer", "sandbox"]).await;
         assert_eq!(made["scorer_id"], 2, "{made}");
         let wallet = |(state, ..): &(&str, _, _, _)| made["wallets"][state].as_str().unwrap().to_owned();
         let wallets = WALLETS.iter().map(wallet).collect();
-        let api = stage.app.anonymous().with("x-api-key", stage.app.bootstrap["api_key"].as_str().unwrap());
-        Self { stage, api, wallets }
+        let api = site.app.anonymous().with("x-api-key", site.app.bootstrap["api_key"].as_str().unwrap());
+        Self { site, api, wallets }
     }
 
     async fn read(&self, path: &str) -> Value {
@@ -44,7 +44,7 @@ impl Sandbox {
         let addresses = self.wallets.join(",");
         let path = "/snapshot-strategies/score?network=10";
         let path = format!("{path}&snapshot={snapshot}&addresses={addresses}&{parameters}&explain=true");
-        let answer = self.stage.ask(&path).await;
+        let answer = self.site.get_json(&path).await;
         let entries = answer["score"].as_array().unwrap();
         for (entry, wallet) in entries.iter().zip(&self.wallets) {
             assert_eq!(entry["address"], **wallet);
@@ -86,7 +86,7 @@ async fn routes_of_scores(sandbox: &Sandbox) {
         let model = sandbox.read(&format!("/v2/models/score/{wallet}")).await;
         assert_eq!(model["details"]["models"]["aggregate"]["score"], -1, "{state}");
         let check = format!("/sybil-resistance/gov-id/optimism?user={wallet}&action-id={ACTION}");
-        assert_eq!(sandbox.stage.ask(&check).await, json!({"result": false}), "{state}");
+        assert_eq!(sandbox.site.get_json(&check).await, json!({"result": false}), "{state}");
         // Nothing of it counts in another scorer.
         assert_eq!(elsewhere["items"][index]["score"], "0.00000", "{state}");
     }
@@ -105,7 +105,7 @@ async fn routes_of_votes(sandbox: &Sandbox) {
     // Combined with proofs, of the wallet that lacks a point.
     let wallet = sandbox.wallets[1].parse().unwrap();
     let proof = Registration { subject: Subject::Evm(wallet), ..registration(1, Kind::GovId, 71) };
-    sandbox.stage.register(proof).await;
+    sandbox.site.register(proof).await;
     let action = format!("action-id={ACTION}");
     let either = sandbox.vote("latest", &format!("scorer-id=2&threshold=20&or=gov-id,phone&{action}")).await;
     assert_eq!(either.0, values([1, 1, 0, 0, 0, 0]));
@@ -119,8 +119,8 @@ async fn routes_of_votes(sandbox: &Sandbox) {
 async fn past_blocks(sandbox: &Sandbox) {
     // Before the wallets had Stamps.
     assert_eq!(sandbox.vote("1", "scorer-id=2").await.0, values([0; 6]));
-    let made = sandbox.stage.head().await;
-    let later = async || Some(sandbox.stage.head().await).filter(|head| *head > made + 1);
+    let made = sandbox.site.head().await;
+    let later = async || Some(sandbox.site.head().await).filter(|head| *head > made + 1);
     let later = until("a block after the sandbox", later).await.to_string();
     let wanted = values([20, 19, 1, 0, 0, 0]);
     assert_eq!(sandbox.vote(&later, "scorer-id=2").await.0, wanted);
@@ -129,18 +129,18 @@ async fn past_blocks(sandbox: &Sandbox) {
     assert_eq!(sandbox.vote("latest", "scorer-id=2").await.0, values([1, 19, 1, 0, 0, 0]));
     assert_eq!(sandbox.vote(&later, "scorer-id=2").await.0, wanted, "the past stays as it was");
     // The command issues again what is missing.
-    sandbox.stage.app.cli_json(&["scorer", "sandbox"]).await;
+    sandbox.site.app.cli_json(&["scorer", "sandbox"]).await;
     assert_eq!(sandbox.vote("latest", "scorer-id=2").await.0, wanted);
-    let issuers = sandbox.stage.app.cli_json(&["issuer", "list"]).await;
+    let issuers = sandbox.site.app.cli_json(&["issuer", "list"]).await;
     assert_eq!(issuers, json!([]), "its issuer is trusted only while it issues");
 }
 
 engines! {
     async fn every_route_answers_for_every_wallet_of_the_sandbox(setup: Setup) {
         let sandbox = Sandbox::start(setup).await;
-        let keys = sandbox.stage.app.cli_json(&["api-key", "list"]).await;
+        let keys = sandbox.site.app.cli_json(&["api-key", "list"]).await;
         let key = keys[0]["id"].as_str().unwrap().to_owned();
-        sandbox.stage.app.cli_json(&["api-key", "allow-history", &key]).await;
+        sandbox.site.app.cli_json(&["api-key", "allow-history", &key]).await;
         routes_of_scores(&sandbox).await;
         routes_of_votes(&sandbox).await;
         past_blocks(&sandbox).await;
@@ -149,7 +149,7 @@ engines! {
 
 #[tokio::test]
 async fn a_vote_by_score_that_is_malformed_says_what_is_allowed() {
-    let stage = Stage::with(Setup::new().env("PX_VOTE_SCORERS", "1")).await;
+    let site = VerifySite::with(Setup::new().env("PX_VOTE_SCORERS", "1")).await;
     let user = super::installation::address(1);
     let path =
         |rest: &str| format!("/snapshot-strategies/score?network=10&snapshot=1&addresses={user}&{rest}");
@@ -169,20 +169,20 @@ async fn a_vote_by_score_that_is_malformed_says_what_is_allowed() {
         ("scorer-id=1&network=77", 400, "Unsupported network"),
         ("scorer-id=1&network=84532&and=residence-us", 400, "Unsupported network"),
     ] {
-        let answer = stage.get(&path(rest)).await.expect(status);
+        let answer = site.get(&path(rest)).await.expect(status);
         let said_there = answer.json()["error"].as_str().unwrap().to_owned();
         assert!(said_there.starts_with(said), "{rest}: {said_there}");
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{rest}");
     }
-    let unknown = stage.get(&path("scorer-id=2")).await.json();
+    let unknown = site.get(&path("scorer-id=2")).await.json();
     assert_eq!(unknown["known"], json!(["1"]));
     let options = json!({"additionalParameters": "scorer-id=1&threshold=scorer"});
     let body = json!({"options": options, "network": 10, "snapshot": "latest", "addresses": [user, "0x1"]});
-    let answer = stage.anyone.post("/snapshot-strategies/score", &body).send().await.expect(200).json();
+    let answer = site.anyone.post("/snapshot-strategies/score", &body).send().await.expect(200).json();
     assert_eq!(answer["score"][0], json!({"address": user.to_string(), "score": 0}));
     assert_eq!((&answer["score"][1]["score"], &answer["score"][1]["error"]["index"]), (&json!(0), &json!(1)));
     // No scorer is open unless the operator opens it.
-    let closed = Stage::with(Setup::new()).await;
+    let closed = VerifySite::with(Setup::new()).await;
     assert_eq!(closed.get(&path("scorer-id=1")).await.expect(404).json()["known"], Value::Null);
     let sandbox = closed.app.cli_json(&["scorer", "sandbox"]).await["scorer_id"].to_string();
     for (scorer, name) in [("1", "Sandbox#Human=19"), (&*sandbox, "Google=1")] {

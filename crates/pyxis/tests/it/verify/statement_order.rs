@@ -6,8 +6,8 @@ use pyxis_core::proof::{Kind, NetworkName, Rebinding, Registration, Revocation, 
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::installation::{ACTION, Stage, address, now, registration};
-use crate::support::{Answer, Setup};
+use super::installation::{ACTION, VerifySite, address, now, registration};
+use crate::support::{HttpResponse, Setup};
 
 const DAY: i64 = 24 * 3600;
 
@@ -52,67 +52,67 @@ fn optimism() -> NetworkName {
 }
 
 #[track_caller]
-fn superseded(answer: Answer) {
+fn superseded(answer: HttpResponse) {
     assert_eq!(answer.expect(409).json()["error"], "superseded");
 }
 
-async fn checked(stage: &Stage, number: u8) -> Value {
+async fn checked(site: &VerifySite, number: u8) -> Value {
     let user = address(number);
-    stage.ask(&format!("/sybil-resistance/gov-id/optimism?user={user}&action-id={ACTION}")).await
+    site.get_json(&format!("/sybil-resistance/gov-id/optimism?user={user}&action-id={ACTION}")).await
 }
 
 engines! {
     async fn an_older_registration_never_takes_the_place_of_a_newer_one(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         let live = signed(1, 7, 10, 365);
         let holds = json!({"result": true, "expirationDate": live.expires_at});
-        stage.register(live.clone()).await;
-        let expired = stage.submit(Statement::Register(signed(1, 7, 730 * DAY, 365))).await.expect(422).json();
+        site.register(live.clone()).await;
+        let expired = site.submit(Statement::Register(signed(1, 7, 730 * DAY, 365))).await.expect(422).json();
         assert_eq!(expired["detail"], "expires_at: is in the past");
-        superseded(stage.submit(Statement::Register(signed(1, 7, 3600, 1))).await);
-        superseded(stage.submit(Statement::Register(signed(1, 8, 3600, 365))).await);
+        superseded(site.submit(Statement::Register(signed(1, 7, 3600, 1))).await);
+        superseded(site.submit(Statement::Register(signed(1, 8, 3600, 365))).await);
         // Of two from the same second, the one that lasts longer holds.
         let shorter = Registration { expires_at: live.expires_at - 1, ..live.clone() };
-        superseded(stage.submit(Statement::Register(shorter)).await);
-        assert_eq!(checked(&stage, 1).await, holds);
+        superseded(site.submit(Statement::Register(shorter)).await);
+        assert_eq!(checked(&site, 1).await, holds);
         let longer = Registration { expires_at: live.expires_at + 1, ..live.clone() };
-        stage.register(longer).await;
+        site.register(longer).await;
         // An issuer may reconsider.
         let later = Registration { issued_at: live.issued_at + 1, expires_at: live.expires_at - 5, ..live };
         let until = later.expires_at;
-        stage.register(later).await;
-        assert_eq!(checked(&stage, 1).await["expirationDate"], until);
+        site.register(later).await;
+        assert_eq!(checked(&site, 1).await["expirationDate"], until);
         // The refused nullifier is free.
-        stage.register(signed(2, 8, 1, 365)).await;
+        site.register(signed(2, 8, 1, 365)).await;
     }
 
     async fn what_has_expired_is_not_registered_unless_it_was_before(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        let expired = stage.submit(Statement::Register(signed(1, 7, 2 * DAY, 1))).await.expect(422).json();
+        let site = VerifySite::with(setup).await;
+        let expired = site.submit(Statement::Register(signed(1, 7, 2 * DAY, 1))).await.expect(422).json();
         assert_eq!(expired["error"], "invalid_field");
-        assert_eq!(stage.reason(1, Kind::GovId).await, "none");
+        assert_eq!(site.reason(1, Kind::GovId).await, "none");
         let short = Registration { expires_at: now() + 6, ..signed(1, 7, 1, 1) };
-        let first = stage.register(short.clone()).await;
-        let gone = async || (stage.reason(1, Kind::GovId).await == "expired").then_some(());
+        let first = site.register(short.clone()).await;
+        let gone = async || (site.reason(1, Kind::GovId).await == "expired").then_some(());
         crate::support::until("the end of the proof", gone).await;
-        let again = stage.submit(Statement::Register(short)).await.expect(200).json();
+        let again = site.submit(Statement::Register(short)).await.expect(200).json();
         assert_eq!(again, first);
     }
 
     async fn what_was_signed_before_a_revocation_does_not_come_back(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.register(signed(1, 7, 20, 365)).await;
+        let site = VerifySite::with(setup).await;
+        site.register(signed(1, 7, 20, 365)).await;
         let body = json!({
             "network": "optimism", "kind": "gov-id", "address": address(1).to_string(), "action_id": ACTION,
             "reason": "forged passport",
         });
-        stage.owner.post("/admin/proofs/revoke", &body).send().await.expect(200);
-        superseded(stage.submit(Statement::Register(signed(1, 7, 10, 365))).await);
-        superseded(stage.submit(Statement::Register(signed(1, 8, 10, 365))).await);
-        assert_eq!(stage.reason(1, Kind::GovId).await, "revoked");
+        site.owner.post("/admin/proofs/revoke", &body).send().await.expect(200);
+        superseded(site.submit(Statement::Register(signed(1, 7, 10, 365))).await);
+        superseded(site.submit(Statement::Register(signed(1, 8, 10, 365))).await);
+        assert_eq!(site.reason(1, Kind::GovId).await, "revoked");
         // The issuer's clock may be ahead of ours.
-        stage.register(signed(1, 7, -60, 365)).await;
-        assert_eq!(stage.reason(1, Kind::GovId).await, "valid");
+        site.register(signed(1, 7, -60, 365)).await;
+        assert_eq!(site.reason(1, Kind::GovId).await, "valid");
 
         // An issuer's statement counts from the second in which it was signed.
         let begun = now();
@@ -120,50 +120,50 @@ engines! {
             let issued_at = begun - ago;
             Registration { issued_at, expires_at: issued_at + 365 * DAY, ..signed(2, 9, ago, 365) }
         };
-        stage.register(at(20)).await;
+        site.register(at(20)).await;
         let Statement::Revoke(said) = revocation(2, 5) else { unreachable!() };
         let said = Revocation { issued_at: begun - 5, ..said };
-        stage.submit(Statement::Revoke(said)).await.expect(201);
-        superseded(stage.submit(Statement::Register(at(6))).await);
-        superseded(stage.submit(Statement::Register(at(5))).await);
-        stage.register(at(4)).await;
-        assert_eq!(stage.reason(2, Kind::GovId).await, "valid");
+        site.submit(Statement::Revoke(said)).await.expect(201);
+        superseded(site.submit(Statement::Register(at(6))).await);
+        superseded(site.submit(Statement::Register(at(5))).await);
+        site.register(at(4)).await;
+        assert_eq!(site.reason(2, Kind::GovId).await, "valid");
     }
 
     async fn an_older_word_does_not_move_a_proof(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.register(signed(1, 7, 100, 365)).await;
-        stage.submit(rebinding(1, 2, 7, 50)).await.expect(201);
-        superseded(stage.submit(rebinding(2, 1, 7, 60)).await);
-        superseded(stage.submit(Statement::Register(signed(2, 8, 70, 365))).await);
-        superseded(stage.submit(Statement::Register(signed(1, 8, 70, 365))).await);
-        stage.submit(revocation(2, 60)).await.expect(404);
-        assert_eq!(stage.reason(2, Kind::GovId).await, "valid");
+        let site = VerifySite::with(setup).await;
+        site.register(signed(1, 7, 100, 365)).await;
+        site.submit(rebinding(1, 2, 7, 50)).await.expect(201);
+        superseded(site.submit(rebinding(2, 1, 7, 60)).await);
+        superseded(site.submit(Statement::Register(signed(2, 8, 70, 365))).await);
+        superseded(site.submit(Statement::Register(signed(1, 8, 70, 365))).await);
+        site.submit(revocation(2, 60)).await.expect(404);
+        assert_eq!(site.reason(2, Kind::GovId).await, "valid");
         // Nor to an address whose proof has been revoked since.
-        stage.register(signed(3, 9, 100, 365)).await;
-        stage.submit(revocation(3, 20)).await.expect(201);
-        superseded(stage.submit(rebinding(2, 3, 7, 30)).await);
-        assert_eq!(stage.reason(3, Kind::GovId).await, "revoked");
-        stage.submit(rebinding(2, 1, 7, 10)).await.expect(201);
-        assert_eq!(stage.reason(1, Kind::GovId).await, "valid");
+        site.register(signed(3, 9, 100, 365)).await;
+        site.submit(revocation(3, 20)).await.expect(201);
+        superseded(site.submit(rebinding(2, 3, 7, 30)).await);
+        assert_eq!(site.reason(3, Kind::GovId).await, "revoked");
+        site.submit(rebinding(2, 1, 7, 10)).await.expect(201);
+        assert_eq!(site.reason(1, Kind::GovId).await, "valid");
     }
 
     async fn a_human_moves_on_every_network_or_on_none(setup: Setup) {
-        let stage = Stage::with(setup).await;
-        stage.register(signed(1, 7, 100, 365)).await;
+        let site = VerifySite::with(setup).await;
+        site.register(signed(1, 7, 100, 365)).await;
         let elsewhere = Registration { network: "base-sepolia".parse().unwrap(), ..signed(1, 7, 10, 365) };
-        stage.register(elsewhere).await;
-        superseded(stage.submit(rebinding(1, 2, 7, 50)).await);
+        site.register(elsewhere).await;
+        superseded(site.submit(rebinding(1, 2, 7, 50)).await);
         let held = async |number: u8| {
             let mut held = Vec::new();
             for network in ["optimism", "base-sepolia"] {
                 let path = format!("/sybil-resistance/gov-id/{network}?user={}&action-id={ACTION}", address(number));
-                held.push(stage.ask(&path).await["result"] == true);
+                held.push(site.get_json(&path).await["result"] == true);
             }
             held
         };
         assert_eq!((held(1).await, held(2).await), (vec![true, true], vec![false, false]));
-        stage.submit(rebinding(1, 2, 7, 0)).await.expect(201);
+        site.submit(rebinding(1, 2, 7, 0)).await.expect(201);
         assert_eq!((held(1).await, held(2).await), (vec![false, false], vec![true, true]));
     }
 }

@@ -5,13 +5,13 @@ use pyxis_testkit::engines;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::installation::{ACTION, Stage, address, now, registration};
+use super::installation::{ACTION, VerifySite, address, now, registration};
 use crate::support::client::dial;
 use crate::support::{Setup, until};
 
 const GOV_ID: &str = "/snapshot-strategies/sybil-resistance/gov-id";
 
-fn asked(snapshot: &str, addresses: &[String]) -> String {
+fn strategy_path(snapshot: &str, addresses: &[String]) -> String {
     format!("{GOV_ID}?network=10&snapshot={snapshot}&addresses={}&action-id={ACTION}", addresses.join(","))
 }
 
@@ -28,14 +28,14 @@ fn checksummed(number: u8) -> String {
 
 engines! {
     async fn five_hundred_checksummed_addresses_in_one_request(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         for number in [1, 0xab, 0xcd] {
-            stage.register(registration(number, Kind::GovId, number.into())).await;
+            site.register(registration(number, Kind::GovId, number.into())).await;
         }
         // Duplicates, and unknown addresses.
         let numbers = || (0..500).map(|number| u8::try_from(number % 250).unwrap());
         let addresses: Vec<String> = numbers().map(checksummed).collect();
-        let answer = stage.ask(&asked("latest", &addresses)).await;
+        let answer = site.get_json(&strategy_path("latest", &addresses)).await;
         let wanted = numbers().zip(&addresses).map(|(number, address)| {
             json!({"address": address, "score": u8::from(matches!(number, 1 | 0xab | 0xcd))})
         });
@@ -44,28 +44,28 @@ engines! {
             "options": {"api": "x", "symbol": "", "decimals": 0, "additionalParameters": format!("action-id={ACTION}")},
             "network": "10", "snapshot": "latest", "addresses": addresses,
         });
-        assert_eq!(stage.anyone.post(GOV_ID, &body).send().await.expect(200).json(), answer);
+        assert_eq!(site.anyone.post(GOV_ID, &body).send().await.expect(200).json(), answer);
         let numeric = json!({
             "options": {"additionalParameters": format!("action-id={ACTION}")},
             "network": 10, "snapshot": 0, "addresses": [checksummed(1)],
         });
-        let old = stage.anyone.post(GOV_ID, &numeric).send().await.expect(200).json();
+        let old = site.anyone.post(GOV_ID, &numeric).send().await.expect(200).json();
         assert_eq!(old["score"][0], json!({"address": checksummed(1), "score": 0}));
     }
 
     async fn what_was_answered_about_a_block_stands(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         let one = vec![address(1).to_string()];
-        let head = stage.head().await;
-        assert_eq!(stage.ask(&asked(&head.to_string(), &one)).await["score"][0]["score"], 0);
+        let head = site.head().await;
+        assert_eq!(site.get_json(&strategy_path(&head.to_string(), &one)).await["score"][0]["score"], 0);
         // In the same second, but the block was already used for an answer, so the registration gets a later one.
-        let height = stage.register(registration(1, Kind::GovId, 7)).await["height"].as_i64().unwrap();
+        let height = site.register(registration(1, Kind::GovId, 7)).await["height"].as_i64().unwrap();
         assert!(height > head);
-        assert_eq!(stage.ask(&asked(&head.to_string(), &one)).await["score"][0]["score"], 0);
-        assert_eq!(stage.ask(&asked("latest", &one)).await["score"][0]["score"], 1);
-        let reached = async || (stage.head().await >= height).then_some(());
+        assert_eq!(site.get_json(&strategy_path(&head.to_string(), &one)).await["score"][0]["score"], 0);
+        assert_eq!(site.get_json(&strategy_path("latest", &one)).await["score"][0]["score"], 1);
+        let reached = async || (site.head().await >= height).then_some(());
         until("the block of the registration", reached).await;
-        assert_eq!(stage.ask(&asked(&height.to_string(), &one)).await["score"][0]["score"], 1);
+        assert_eq!(site.get_json(&strategy_path(&height.to_string(), &one)).await["score"][0]["score"], 1);
         let revocation = Revocation {
             kind: Kind::GovId,
             network: "optimism".parse().unwrap(),
@@ -75,29 +75,29 @@ engines! {
             issued_at: now(),
             nonce: "r".to_owned(),
         };
-        let revoked = stage.submit(Statement::Revoke(revocation)).await.expect(201).json();
+        let revoked = site.submit(Statement::Revoke(revocation)).await.expect(201).json();
         assert!(revoked["height"].as_i64().unwrap() > height);
-        assert_eq!(stage.ask(&asked(&height.to_string(), &one)).await["score"][0]["score"], 1);
-        let latest = stage.ask(&format!("{}&explain=true", asked("latest", &one))).await;
+        assert_eq!(site.get_json(&strategy_path(&height.to_string(), &one)).await["score"][0]["score"], 1);
+        let latest = site.get_json(&format!("{}&explain=true", strategy_path("latest", &one))).await;
         assert_eq!(latest["score"][0], json!({"address": one[0], "score": 0, "reason": "revoked"}));
     }
 
     async fn a_thousand_addresses_are_answered_and_one_more_is_refused(setup: Setup) {
-        let stage = Stage::with(setup).await;
+        let site = VerifySite::with(setup).await;
         let some: Vec<String> = (0..1000).map(|number| address(u8::try_from(number % 256).unwrap()).to_string()).collect();
-        let answer = stage.ask(&asked("latest", &some)).await;
+        let answer = site.get_json(&strategy_path("latest", &some)).await;
         assert_eq!(answer["score"].as_array().map(Vec::len), Some(1000));
-        let encoded = asked("latest", &some).replace(',', "%2C");
-        assert_eq!(stage.ask(&encoded).await, answer);
+        let encoded = strategy_path("latest", &some).replace(',', "%2C");
+        assert_eq!(site.get_json(&encoded).await, answer);
         let more = [some, vec![address(1).to_string()]].concat();
-        let refused = stage.get(&asked("latest", &more)).await.expect(400).json();
+        let refused = site.get(&strategy_path("latest", &more)).await.expect(400).json();
         assert_eq!(refused, json!({"error": "Too many addresses: at most 1000"}));
     }
 }
 
 /// The status of a GET of this target.
-async fn status_of(stage: &Stage, target: &str) -> u16 {
-    let mut stream = dial(stage.app.address()).await;
+async fn status_of(site: &VerifySite, target: &str) -> u16 {
+    let mut stream = dial(site.app.address()).await;
     let head = format!("GET {target} HTTP/1.1\r\nhost: pyxis\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
@@ -111,13 +111,13 @@ async fn status_of(stage: &Stage, target: &str) -> u16 {
 #[tokio::test]
 async fn a_request_line_of_64_kib_is_read_and_a_target_one_byte_over_the_limit_is_refused() {
     const LIMIT: usize = 65_534;
-    let stage = Stage::with(Setup::new()).await;
-    stage.register(registration(1, Kind::GovId, 7)).await;
+    let site = VerifySite::with(Setup::new()).await;
+    site.register(registration(1, Kind::GovId, 7)).await;
     // A thousand addresses with escaped commas, and an unknown parameter.
     let some: Vec<String> =
         (0..1000).map(|number| address(u8::try_from(number % 256).unwrap()).to_string()).collect();
     let filled = |length: usize| {
-        let mut target = asked("latest", &some).replace(',', "%2C");
+        let mut target = strategy_path("latest", &some).replace(',', "%2C");
         target.push_str("&more=");
         target.extend(std::iter::repeat_n('x', length - target.len()));
         assert_eq!(target.len(), length);
@@ -126,18 +126,18 @@ async fn a_request_line_of_64_kib_is_read_and_a_target_one_byte_over_the_limit_i
     let line = |target: &str| "GET ".len() + target.len() + " HTTP/1.1\r\n".len();
     let whole = filled(LIMIT);
     assert!(line(&whole) > 64 * 1024);
-    let answer = stage.ask(&whole).await;
+    let answer = site.get_json(&whole).await;
     assert_eq!(answer["score"].as_array().map(Vec::len), Some(1000));
     assert_eq!(answer["score"][1]["score"], 1);
-    assert_eq!(status_of(&stage, &whole).await, 200);
-    assert_eq!(status_of(&stage, &filled(LIMIT + 1)).await, 414);
+    assert_eq!(status_of(&site, &whole).await, 200);
+    assert_eq!(status_of(&site, &filled(LIMIT + 1)).await, 414);
     // The server keeps running.
-    assert_eq!(stage.ask(&asked("latest", &some[..2])).await["score"][1]["score"], 1);
+    assert_eq!(site.get_json(&strategy_path("latest", &some[..2])).await["score"][1]["score"], 1);
 }
 
 #[tokio::test]
 async fn errors_of_strategies_come_with_their_words() {
-    let stage = Stage::with(Setup::new()).await;
+    let site = VerifySite::with(Setup::new()).await;
     let user = address(1);
     let whole =
         [("network", "10"), ("snapshot", "1"), ("addresses", &user.to_string()), ("action-id", ACTION)]
@@ -148,7 +148,7 @@ async fn errors_of_strategies_come_with_their_words() {
         });
         format!("?{}", pairs.collect::<Vec<_>>().join("&"))
     };
-    stage.get(&format!("{GOV_ID}{}", with("", None))).await.expect(200);
+    site.get(&format!("{GOV_ID}{}", with("", None))).await.expect(200);
     let huge = "9".repeat(30);
     for (name, value, said) in [
         ("network", None, "Request query params do not include network"),
@@ -165,7 +165,7 @@ async fn errors_of_strategies_come_with_their_words() {
         ("network", Some("optimism"), "Unsupported network"),
         ("network", Some("420"), "Unsupported network"),
     ] {
-        let answer = stage.get(&format!("{GOV_ID}{}", with(name, value))).await.expect(400);
+        let answer = site.get(&format!("{GOV_ID}{}", with(name, value))).await.expect(400);
         let mut wanted = json!({"error": said});
         if name == "network" && value.is_some() {
             wanted["known"] = json!(["10", "84532", "1", "8453"]);
@@ -185,19 +185,19 @@ async fn errors_of_strategies_come_with_their_words() {
     ] {
         let wanted =
             json!({"error": "Invalid user address", "invalid": invalid, "invalid_count": invalid.len()});
-        let answer = stage.get(&format!("{GOV_ID}{}", with("addresses", Some(addresses)))).await.expect(400);
+        let answer = site.get(&format!("{GOV_ID}{}", with("addresses", Some(addresses)))).await.expect(400);
         assert_eq!(answer.json(), wanted, "{addresses}");
         let (addresses, rest) = addresses.split_once('&').unwrap_or((addresses, ""));
         let options = json!({"additionalParameters": format!("action-id={ACTION}&{rest}")});
         let addresses: Vec<&str> = addresses.split(',').collect();
         let body = json!({"options": options, "network": "10", "snapshot": 1, "addresses": addresses});
-        assert_eq!(stage.anyone.post(GOV_ID, &body).send().await.expect(400).json(), wanted);
+        assert_eq!(site.anyone.post(GOV_ID, &body).send().await.expect(400).json(), wanted);
     }
     let body = json!({"options": {"additionalParameters": "action-id=0"}, "network": 10, "snapshot": 1, "addresses": [user]});
-    let answer = stage.anyone.post(GOV_ID, &body).send().await.expect(400).json();
+    let answer = site.anyone.post(GOV_ID, &body).send().await.expect(400).json();
     assert_eq!(answer, json!({"error": "Invalid action-id"}));
     let body = json!({"options": {"additionalParameters": "action-id=1"}, "network": 10, "snapshot": 1, "addresses": [user, 7, null]});
-    let answer = stage.anyone.post(&format!("{GOV_ID}?strict=1"), &body).send().await.expect(400).json();
+    let answer = site.anyone.post(&format!("{GOV_ID}?strict=1"), &body).send().await.expect(400).json();
     assert_eq!(answer["invalid"], json!([entry(1, "7"), entry(2, "null")]));
     // Unless the request is strict, an entry that is not an address holds nothing, and says so.
     let failed = |index: usize, address: &str| {
@@ -206,19 +206,19 @@ async fn errors_of_strategies_come_with_their_words() {
         json!({"address": address, "score": 0, "error": error})
     };
     let counted = json!({"address": user.to_string(), "score": 0});
-    let answer = stage.anyone.post(GOV_ID, &body).send().await.expect(200).json();
+    let answer = site.anyone.post(GOV_ID, &body).send().await.expect(200).json();
     assert_eq!(answer["score"], json!([counted, failed(1, "7"), failed(2, "null")]));
-    let answer = stage.get(&format!("{GOV_ID}{}", with("addresses", Some(&mixed)))).await.expect(200).json();
+    let answer = site.get(&format!("{GOV_ID}{}", with("addresses", Some(&mixed)))).await.expect(200).json();
     assert_eq!(answer["score"], json!([counted, failed(1, "0x1"), counted, failed(3, "vitalik.eth")]));
     for path in ["sybil-resistance/epassport", "sybil-resistance/none", "residence/country/de"] {
-        stage.get(&format!("/snapshot-strategies/{path}{}", with("", None))).await.expect(404);
-        let posted = stage.anyone.post(&format!("/snapshot-strategies/{path}"), &json!({})).send().await;
+        site.get(&format!("/snapshot-strategies/{path}{}", with("", None))).await.expect(404);
+        let posted = site.anyone.post(&format!("/snapshot-strategies/{path}"), &json!({})).send().await;
         posted.expect(404);
     }
     let residence = "/snapshot-strategies/residence/country/us?network=420&snapshot=1&addresses=";
-    assert_eq!(stage.ask(&format!("{residence}{user}")).await["score"][0]["score"], 0);
+    assert_eq!(site.get_json(&format!("{residence}{user}")).await["score"][0]["score"], 0);
     for body in [Value::Null, json!([]), json!({"addresses": [1]})] {
-        let answer = stage.anyone.post(GOV_ID, &body).send().await.expect(400).json();
+        let answer = site.anyone.post(GOV_ID, &body).send().await.expect(400).json();
         assert!(answer["error"].is_string(), "{body}: {answer}");
     }
 }

@@ -4,7 +4,7 @@ use pyxis_core::proof::Kind;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::installation::{ACTION, Stage, address, registration};
+use super::installation::{ACTION, VerifySite, address, registration};
 use crate::support::browser::Browser;
 use crate::support::{Setup, until};
 
@@ -33,20 +33,20 @@ async fn attempt(browser: &Browser, parameters: &str, addresses: &str) -> Tried 
 
 engines! {
     async fn five_addresses_are_tried_at_a_block_and_at_the_newest(setup: Setup) {
-        let stage = Stage::with(setup.env("PX_VOTE_SCORERS", "1, 2")).await;
-        stage.app.admin("admin@people.example").await;
-        let browser = Browser::sign_in(&stage.app.anonymous(), "admin@people.example").await;
+        let site = VerifySite::with(setup.env("PX_VOTE_SCORERS", "1, 2")).await;
+        site.app.admin("admin@people.example").await;
+        let browser = Browser::sign_in(&site.app.anonymous(), "admin@people.example").await;
         for number in [1, 3] {
-            stage.register(registration(number, Kind::GovId, number.into())).await;
+            site.register(registration(number, Kind::GovId, number.into())).await;
         }
-        let registered = stage.head().await;
+        let registered = site.head().await;
         let after = async |block: i64| {
-            let later = async || Some(stage.head().await).filter(|head| *head > block + 1);
+            let later = async || Some(site.head().await).filter(|head| *head > block + 1);
             until("a later block", later).await
         };
         let block = after(registered).await;
         after(block).await;
-        stage.register(registration(5, Kind::GovId, 5)).await;
+        site.register(registration(5, Kind::GovId, 5)).await;
         let five: Vec<String> = (1..=5).map(|number| address(number).to_string()).collect();
         let five = five.join("%0A");
         let proofs = format!("strategy=gov-id&network=10&action_id={ACTION}");
@@ -55,19 +55,19 @@ engines! {
         let now = attempt(&browser, &format!("{proofs}&snapshot=latest"), &five).await;
         assert_eq!(now.powers, ["1", "0", "1", "0", "1"]);
         let (api, url) = (&then.settings["params"]["api"], &then.settings["params"]["strategy"]);
-        assert_eq!(*api, format!("http://localhost:{}", stage.app.address().port()), "{}", then.settings);
+        assert_eq!(*api, format!("http://localhost:{}", site.app.address().port()), "{}", then.settings);
         assert_eq!(url, "snapshot-strategies/sybil-resistance/gov-id", "{}", then.settings);
         let extra = then.settings["params"]["additionalParameters"].as_str().unwrap();
         assert!(extra.contains(&format!("action-id={ACTION}")), "{extra}");
     }
 
     async fn a_strategy_by_score_is_tried_with_the_threshold_of_its_scorer(setup: Setup) {
-        let stage = Stage::with(setup.env("PX_VOTE_SCORERS", "2")).await;
-        let made = stage.app.cli_json(&["scorer", "sandbox"]).await;
+        let site = VerifySite::with(setup.env("PX_VOTE_SCORERS", "2")).await;
+        let made = site.app.cli_json(&["scorer", "sandbox"]).await;
         let wallets = ["passes", "fails_by_one", "duplicate", "expired", "unknown"];
         let wallets: Vec<&str> = wallets.iter().map(|state| made["wallets"][state].as_str().unwrap()).collect();
-        stage.app.admin("admin@people.example").await;
-        let browser = Browser::sign_in(&stage.app.anonymous(), "admin@people.example").await;
+        site.app.admin("admin@people.example").await;
+        let browser = Browser::sign_in(&site.app.anonymous(), "admin@people.example").await;
         let five = wallets.join("%0A");
         let by_score = "strategy=score&network=10&snapshot=latest&scorer=2";
         let scores = attempt(&browser, by_score, &five).await;
@@ -79,20 +79,20 @@ engines! {
     }
 
     async fn a_vote_about_a_time_before_the_scorer_was_opened_is_409_and_never_0(setup: Setup) {
-        let mut stage = Stage::with(setup).await;
-        stage.app.cli_json(&["allow-list", "create", "Member", "--scorer", "1", "--weight", "25"]).await;
+        let mut site = VerifySite::with(setup).await;
+        site.app.cli_json(&["allow-list", "create", "Member", "--scorer", "1", "--weight", "25"]).await;
         let wallet = address(1).to_string();
         let listed = json!({"addresses": [wallet]});
-        stage.owner.post("/admin/allow-lists/Member/addresses", &listed).send().await.expect(200);
-        let api = stage.app.anonymous().with("x-api-key", stage.app.bootstrap["api_key"].as_str().unwrap());
+        site.owner.post("/admin/allow-lists/Member/addresses", &listed).send().await.expect(200);
+        let api = site.app.anonymous().with("x-api-key", site.app.bootstrap["api_key"].as_str().unwrap());
         let issue = json!({"stamps": [{"provider": "Member"}]});
         api.post(&format!("/v2/stamps/{wallet}/issue"), &issue).send().await.expect(200);
-        let begun = stage.head().await;
-        let later = async || Some(stage.head().await).filter(|head| *head > begun + 1);
+        let begun = site.head().await;
+        let later = async || Some(site.head().await).filter(|head| *head > begun + 1);
         let block = until("a block after the Stamps", later).await;
-        stage.app.restart_with(|setup| setup.env("PX_VOTE_SCORERS", "1")).await;
+        site.app.restart_with(|setup| setup.env("PX_VOTE_SCORERS", "1")).await;
         let path = format!("/snapshot-strategies/score?network=10&snapshot={block}&scorer-id=1&addresses={wallet}");
-        let answer = stage.app.anonymous().get(&path).send().await.expect(409).json();
+        let answer = site.app.anonymous().get(&path).send().await.expect(409).json();
         assert!(answer["error"].as_str().unwrap().starts_with("No score on record at "), "{answer}");
         assert_eq!((&answer["score"], &answer["result"]), (&json!(null), &json!(null)), "{answer}");
     }

@@ -52,7 +52,7 @@ async fn main() -> Result<()> {
     let client = Client::new(&base, env::var("PYXIS_API_KEY").ok().as_deref())?;
     let signed = match file {
         Some(file) => serde_json::from_str(&fs::read_to_string(&file).context(file)?)?,
-        None => ask(&client, &expected).await?,
+        None => request_score(&client, &expected).await?,
     };
     let published = client.score_keys().await?;
     let typed = signed.signature.as_ref().zip(signed.typed_data.as_ref());
@@ -71,7 +71,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-async fn ask(client: &Client, expected: &Expected) -> Result<Signed> {
+async fn request_score(client: &Client, expected: &Expected) -> Result<Signed> {
     let Expected { scorer, address, challenge, audience, contract } = expected;
     let (mut token, mut typed) = (JwtRequest::default(), Eip712Request::default());
     if let Some(challenge) = challenge {

@@ -13,7 +13,7 @@ const DOMAIN: &str = "EIP712Domain(string name,string version)";
 const DOMAIN_OF_CONTRACT: &str =
     "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
 
-type Word = [u8; 32];
+type AbiWord = [u8; 32];
 
 /// Fails unless a published key signed the message for this verifier, and it is still good at `now` (Unix seconds).
 pub fn verify(
@@ -36,10 +36,10 @@ pub fn verify(
 
 /// The hash that Pyxis signs. The domain is the verifier's own: one that is handed over would accept signatures for
 /// others.
-fn digest(message: &ScoreMessage, expected: &Expected) -> Result<Word> {
+fn digest(message: &ScoreMessage, expected: &Expected) -> Result<AbiWord> {
     let score = [
         number(message.scorer),
-        word(&address(&message.account)?),
+        abi_word(&address(&message.account)?),
         number(message.score),
         number(message.threshold),
         number(u64::from(message.passing)),
@@ -51,7 +51,7 @@ fn digest(message: &ScoreMessage, expected: &Expected) -> Result<Word> {
     let mut domain = vec![keccak(b"Pyxis Score"), keccak(b"1")];
     let mut domain_type = DOMAIN;
     if let Some((chain_id, contract)) = &expected.contract {
-        domain.extend([number(*chain_id), word(&address(contract)?)]);
+        domain.extend([number(*chain_id), abi_word(&address(contract)?)]);
         domain_type = DOMAIN_OF_CONTRACT;
     }
     let (domain, score) = (hash_struct(domain_type, &domain), hash_struct(SCORE, &score));
@@ -59,7 +59,7 @@ fn digest(message: &ScoreMessage, expected: &Expected) -> Result<Word> {
 }
 
 /// The address whose key signed.
-fn recover(digest: &Word, signature: &str) -> Result<[u8; 20]> {
+fn recover(digest: &AbiWord, signature: &str) -> Result<[u8; 20]> {
     let bytes: [u8; 65] = bytes(signature).context("a signature has 65 bytes in hex")?;
     let recovery = bytes[64].checked_sub(27).and_then(RecoveryId::from_byte).context("bad recovery id")?;
     let signature = Signature::from_slice(&bytes[..64])?;
@@ -68,23 +68,23 @@ fn recover(digest: &Word, signature: &str) -> Result<[u8; 20]> {
     Ok(hash[12..].try_into()?)
 }
 
-fn keccak(data: &[u8]) -> Word {
+fn keccak(data: &[u8]) -> AbiWord {
     Keccak256::digest(data).into()
 }
 
-fn hash_struct(kind: &str, members: &[Word]) -> Word {
+fn hash_struct(kind: &str, members: &[AbiWord]) -> AbiWord {
     keccak(&[&keccak(kind.as_bytes()), members.as_flattened()].concat())
 }
 
 /// An integer or an address, padded to a word.
-fn word(bytes: &[u8]) -> Word {
+fn abi_word(bytes: &[u8]) -> AbiWord {
     let mut word = [0; 32];
     word[32 - bytes.len()..].copy_from_slice(bytes);
     word
 }
 
-fn number(number: u64) -> Word {
-    word(&number.to_be_bytes())
+fn number(number: u64) -> AbiWord {
+    abi_word(&number.to_be_bytes())
 }
 
 fn address(text: &str) -> Result<[u8; 20]> {

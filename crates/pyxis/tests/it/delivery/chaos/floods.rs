@@ -6,15 +6,15 @@ use super::*;
 const SINGLE: usize = 2;
 
 fn digests(peer: &dyn Peer) -> Vec<String> {
-    let all = peer.shown().into_iter().map(|one| one.text);
+    let all = peer.announcements().into_iter().map(|one| one.text);
     all.filter(|text| text.contains("need approval")).collect()
 }
 
 /// Asks at this round and the ones after it, one each second.
-async fn ask(proxy: &Proxy, rounds: std::ops::Range<usize>) -> Vec<Asked> {
+async fn send_each_second(proxy: &Proxy, rounds: std::ops::Range<usize>) -> Vec<PlannedRequest> {
     let mut all = Vec::new();
     for round in rounds {
-        all.push(Asked { round, txn: proxy.pause(round).await, approve: false });
+        all.push(PlannedRequest { round, txn: proxy.pause(round).await, approve: false });
         proxy.advance(Duration::from_secs(1));
     }
     all
@@ -24,9 +24,9 @@ async fn ask(proxy: &Proxy, rounds: std::ops::Range<usize>) -> Vec<Asked> {
 async fn becomes_one_message(proxy: &Proxy, peer: &dyn Peer, first: usize) {
     let platform = peer.platform();
     proxy.policy(&policy(peer)).await;
-    let mut all = ask(proxy, first..first + 8).await;
+    let mut all = send_each_second(proxy, first..first + 8).await;
     channels::deliver_due(&proxy.state).await.unwrap();
-    assert_eq!((peer.shown().len(), digests(peer).len()), (SINGLE, 0), "{platform:?}");
+    assert_eq!((peer.announcements().len(), digests(peer).len()), (SINGLE, 0), "{platform:?}");
     // The oldest of the others has waited for a minute.
     proxy.advance(Duration::from_secs(54));
     channels::deliver_due(&proxy.state).await.unwrap();
@@ -36,14 +36,18 @@ async fn becomes_one_message(proxy: &Proxy, peer: &dyn Peer, first: usize) {
     assert!(digest.contains("https://px.example.com/app/inbox"), "{platform:?}: {digest}");
     assert!(all.iter().all(|asked| !asked.is_in(&digest)), "{platform:?}: {digest}");
     // The flood goes on: the number changes where messages can, and another message comes where they cannot.
-    all.extend(ask(proxy, first + 8..first + 11).await);
+    all.extend(send_each_second(proxy, first + 8..first + 11).await);
     channels::deliver_due(&proxy.state).await.unwrap();
-    assert_eq!(peer.shown().len(), SINGLE + 1, "{platform:?}");
+    assert_eq!(peer.announcements().len(), SINGLE + 1, "{platform:?}");
     proxy.advance(Duration::from_mins(1));
     channels::deliver_due(&proxy.state).await.unwrap();
     let digests = digests(peer);
     let (count, number) = if platform.spec().edits { (1, 9) } else { (2, 3) };
-    assert_eq!((digests.len(), peer.shown().len()), (count, SINGLE + count), "{platform:?}: {digests:?}");
+    assert_eq!(
+        (digests.len(), peer.announcements().len()),
+        (count, SINGLE + count),
+        "{platform:?}: {digests:?}"
+    );
     let last = digests.last().unwrap();
     assert!(last.contains(&format!("{number} requests need approval")), "{platform:?}: {last}");
     // Those that were announced one by one show their outcome, and the message with the number stays.

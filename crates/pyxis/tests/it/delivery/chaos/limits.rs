@@ -29,12 +29,12 @@ async fn keep_limit(proxy: &Proxy, peer: &dyn Peer, calls: usize) {
 }
 
 /// A request of this round.
-async fn ask(proxy: &Proxy, round: usize) -> Asked {
-    Asked { round, txn: proxy.pause(round).await, approve: false }
+async fn send_round(proxy: &Proxy, round: usize) -> PlannedRequest {
+    PlannedRequest { round, txn: proxy.pause(round).await, approve: false }
 }
 
-fn showing(peer: &dyn Peer, asked: Asked, words: &str) -> bool {
-    peer.shown().iter().any(|one| asked.is_in(&one.text) && one.text.contains(words))
+fn showing(peer: &dyn Peer, asked: PlannedRequest, words: &str) -> bool {
+    peer.announcements().iter().any(|one| asked.is_in(&one.text) && one.text.contains(words))
 }
 
 async fn keeps_limits(database: TestDatabase) {
@@ -44,9 +44,9 @@ async fn keeps_limits(database: TestDatabase) {
     let proxy = Proxy::with_config(database, config).await;
     for (round, peer) in peers.iter().map(|peer| &**peer).filter(|peer| peer.limits()).enumerate() {
         proxy.policy(&policy(peer)).await;
-        let first = ask(&proxy, round * 2).await;
+        let first = send_round(&proxy, round * 2).await;
         let calls = meet_limit(&proxy, peer).await;
-        let second = ask(&proxy, round * 2 + 1).await;
+        let second = send_round(&proxy, round * 2 + 1).await;
         keep_limit(&proxy, peer, calls).await;
         assert!([first, second].iter().all(|asked| showing(peer, *asked, "")), "{:?}", peer.platform());
         if !peer.platform().spec().edits {

@@ -97,7 +97,7 @@ impl Lives {
         }
     }
 
-    pub(super) fn kills(&self) -> usize {
+    pub(super) fn kill_count(&self) -> usize {
         self.kills.load(Ordering::Relaxed)
     }
 

@@ -21,7 +21,7 @@ async fn lost_posts(database: TestDatabase) {
         }
         link(&proxy, peer).await;
         proxy.policy(&policy(peer)).await;
-        let asked = Asked { round, txn: proxy.pause(round).await, approve: true };
+        let asked = PlannedRequest { round, txn: proxy.pause(round).await, approve: true };
         for _ in 0..DELIVERIES {
             if row(&proxy, asked).await.message_ref.is_some() {
                 break;
@@ -34,14 +34,14 @@ async fn lost_posts(database: TestDatabase) {
         let mut shows_end = false;
         for _ in 0..DELIVERIES {
             lives.deliver().await;
-            let mut shown = peer.shown().into_iter();
+            let mut shown = peer.announcements().into_iter();
             shows_end = shown.any(|one| asked.is_in(&one.text) && one.text.contains("Approved by"));
             if shows_end {
                 break;
             }
         }
         assert!(shows_end, "{:?}: {:?}", peer.platform(), row(&proxy, asked).await);
-        assert_eq!(peer.shown().iter().filter(|one| asked.is_in(&one.text)).count(), 1);
+        assert_eq!(peer.announcements().iter().filter(|one| asked.is_in(&one.text)).count(), 1);
     }
     lives.end().await;
 }

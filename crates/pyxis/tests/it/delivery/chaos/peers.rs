@@ -35,13 +35,13 @@ const PEERS: [Starting; 8] = [
 
 /// A request, and what people want.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct PlannedRequest {
     pub(super) round: usize,
     pub(super) txn: TxnId,
     pub(super) approve: bool,
 }
 
-impl Asked {
+impl PlannedRequest {
     /// True if a message is about it. Some show the body, and the others carry a link.
     pub(super) fn is_in(&self, text: &str) -> bool {
         text.contains(&format!("│ round {}\n", self.round)) || text.contains(&self.txn.to_string())
@@ -54,7 +54,7 @@ impl Asked {
 }
 
 /// A message as people see it.
-pub(super) struct Shown {
+pub(super) struct Announcement {
     /// Id as it is stored, if the platform has ids.
     pub(super) id: Option<String>,
     /// Everything in it.
@@ -83,7 +83,7 @@ pub(super) trait Peer: Send + Sync {
     fn connect(&self, chats: ChatSettings) -> ChatSettings;
 
     /// All announcements, oldest first.
-    fn shown(&self) -> Vec<Shown>;
+    fn announcements(&self) -> Vec<Announcement>;
 
     /// Account of a person who decides there, as it is stored.
     fn account(&self) -> Option<&'static str> {
@@ -91,7 +91,7 @@ pub(super) trait Peer: Send + Sync {
     }
 
     /// Decides about a request by its newest message.
-    fn click<'a>(&'a self, _lives: &'a Lives, _asked: Asked) -> BoxFuture<'a, Click> {
+    fn click<'a>(&'a self, _lives: &'a Lives, _asked: PlannedRequest) -> BoxFuture<'a, Click> {
         Box::pin(std::future::ready(Click::Unknown))
     }
 

@@ -15,18 +15,18 @@ use crate::races::proxy::Proxy;
 
 /// Acknowledged deliveries, and the events by transaction.
 #[derive(Default)]
-struct Ledger {
+struct DeliveryLog {
     deliveries: BTreeSet<String>,
     events: BTreeMap<(String, String), BTreeSet<String>>,
 }
 
 /// Two receivers.
-pub(super) struct Receivers([(Upstream, Arc<Mutex<Ledger>>); 2]);
+pub(super) struct Receivers([(Upstream, Arc<Mutex<DeliveryLog>>); 2]);
 
-async fn receiver(proxy: &Proxy, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
+async fn receiver(proxy: &Proxy, host: &str) -> (Upstream, Arc<Mutex<DeliveryLog>>) {
     let receiver = Upstream::https(&proxy.authority, &[host]).await;
-    let (ledger, turn) = (Arc::new(Mutex::new(Ledger::default())), AtomicUsize::new(0));
-    let kept = Arc::clone(&ledger);
+    let (log, turn) = (Arc::new(Mutex::new(DeliveryLog::default())), AtomicUsize::new(0));
+    let kept = Arc::clone(&log);
     receiver.reply_with(move |request: &Received| match turn.fetch_add(1, Ordering::Relaxed) % 10 {
         3 => Reply::new(500),
         5 => Reply::abort(),
@@ -35,15 +35,15 @@ async fn receiver(proxy: &Proxy, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
             let body: Value = serde_json::from_slice(&request.body).unwrap();
             let text = |name: &str| body[name].as_str().unwrap().to_owned();
             let delivery = request.header("px-delivery").unwrap().to_owned();
-            let mut ledger = kept.lock().unwrap();
-            ledger.deliveries.insert(delivery.clone());
-            ledger.events.entry((text("txn_id"), text("event"))).or_default().insert(delivery);
+            let mut log = kept.lock().unwrap();
+            log.deliveries.insert(delivery.clone());
+            log.events.entry((text("txn_id"), text("event"))).or_default().insert(delivery);
             Reply::new(204)
         }
     });
     let input = WebhookInput { url: receiver.url_at(host, "/in"), ..WebhookInput::default() };
     webhooks::create(&proxy.state, &proxy.actor(), input).await.unwrap();
-    (receiver, ledger)
+    (receiver, log)
 }
 
 impl Receivers {
@@ -64,10 +64,10 @@ impl Receivers {
         // Two events each, for each of two endpoints.
         assert_eq!(rows.len(), requests * 2 * 2);
         let mut acknowledged = BTreeSet::new();
-        for (_, ledger) in &self.0 {
-            let ledger = ledger.lock().unwrap();
-            acknowledged.extend(ledger.deliveries.iter().cloned());
-            for ((txn, event), deliveries) in &ledger.events {
+        for (_, log) in &self.0 {
+            let log = log.lock().unwrap();
+            acknowledged.extend(log.deliveries.iter().cloned());
+            for ((txn, event), deliveries) in &log.events {
                 assert_eq!(deliveries.len(), 1, "{event} of {txn} is one delivery");
             }
         }

@@ -8,7 +8,7 @@ engines! {
         let policy = json!({"channel": "discord", "discord_channel": CHANNEL, "min_approvals": 2});
         scene.proxy.policy(&policy.to_string()).await;
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         edit_body(&scene.proxy, txn).await;
         let edited = scene.edited(&message, "Edited by b@example.com (body)").await;
         assert!(edited.text.contains("│ smaller") && edited.text.contains("Approvals: 1 of 2"), "{}", edited.text);

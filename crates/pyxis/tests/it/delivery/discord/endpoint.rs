@@ -17,7 +17,7 @@ engines! {
 
     async fn only_a_right_and_recent_signature_of_this_application_counts(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let press = scene.discord.press(&message, "Approve", ADA);
         let body = press.to_string();
         for seconds in [-301, 301, -86_400] {
@@ -41,7 +41,7 @@ engines! {
         }
         let mut nobody = press.clone();
         nobody["member"] = Value::Null;
-        assert_eq!(scene.shown(&nobody).await.text(), "This button no longer works.");
+        assert_eq!(scene.interaction_response(&nobody).await.text(), "This button no longer works.");
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         assert_eq!(scene.deliver(Some(&at), Some(&right), &body).await.0, StatusCode::OK);
         assert_eq!(scene.state(txn).await, ApprovalState::Approved);
@@ -71,19 +71,19 @@ engines! {
     async fn a_request_that_is_sent_again_changes_nothing_more(scene: &mut Scene) {
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         let link = scene.discord.link(ADA, &scene.code(owner.user).await);
-        assert!(scene.shown(&link).await.text().starts_with("Linked to"));
-        assert!(scene.shown(&link).await.text().contains("wrong or has expired"));
-        let (txn, message) = scene.asked(1).await;
+        assert!(scene.interaction_response(&link).await.text().starts_with("Linked to"));
+        assert!(scene.interaction_response(&link).await.text().contains("wrong or has expired"));
+        let (txn, message) = scene.announce(1).await;
         let press = scene.discord.press(&message, "Approve", ADA);
         for says in ["Approved. The request is being sent.", "Too late: the request is already approved."] {
-            assert_eq!(scene.shown(&press).await.text(), says);
+            assert_eq!(scene.interaction_response(&press).await.text(), says);
         }
         assert_eq!(votes::list(&scene.proxy.state.store, scene.proxy.workspace, txn).await.unwrap().len(), 1);
     }
 
     async fn an_answer_that_takes_long_replaces_the_response(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         // Every decision has an audit record, and waits for one that is being written.
         let state = &scene.proxy.state;
         let mut held = state.store.begin().await.unwrap();
@@ -92,7 +92,7 @@ engines! {
         record.actor = ActorId::System;
         audit::append_in(&mut held, &state.audit_keys, &[record]).await.unwrap();
         let press = scene.discord.press(&message, "Approve", ADA);
-        assert_eq!(scene.shown(&press).await, ShownResponse::Later);
+        assert_eq!(scene.interaction_response(&press).await, ShownResponse::Later);
         held.commit().await.unwrap();
         assert_eq!(scene.discord.shown_later(&press).await, "Approved. The request is being sent.");
         assert_eq!(scene.state(txn).await, ApprovalState::Approved);

@@ -21,25 +21,25 @@ engines! {
     async fn without_a_channel_everyone_linked_gets_a_direct_message(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.proxy.policy(r#"{"channel": "discord"}"#).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         assert_eq!(message.channel, "1400000000000000001");
         assert_eq!(scene.press(&message, "Approve", ADA).await, "Approved. The request is being sent.");
         scene.edited(&message, "Approved by a@example.com").await;
         assert_eq!(scene.state(txn).await, ApprovalState::Approved);
         let (state, actor) = (&scene.proxy.state, scene.proxy.actor());
         channels::set_default_chat(state, &actor, ChatPlatform::DISCORD, CHANNEL).await.unwrap();
-        assert_eq!(scene.asked(2).await.1.channel, CHANNEL);
+        assert_eq!(scene.announce(2).await.1.channel, CHANNEL);
     }
 
     async fn a_credentials_own_channel_comes_before_that_of_the_workspace_and_before_direct_messages(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.proxy.policy(r#"{"channel": "discord"}"#).await;
-        assert_ne!(scene.asked(1).await.1.channel, CHANNEL);
+        assert_ne!(scene.announce(1).await.1.channel, CHANNEL);
         let (state, actor) = (&scene.proxy.state, scene.proxy.actor());
         channels::set_default_chat(state, &actor, ChatPlatform::DISCORD, SECOND_CHANNEL).await.unwrap();
-        assert_eq!(scene.asked(2).await.1.channel, SECOND_CHANNEL);
+        assert_eq!(scene.announce(2).await.1.channel, SECOND_CHANNEL);
         scene.proxy.policy(&format!(r#"{{"channel": "discord", "discord_channel": "{CHANNEL}"}}"#)).await;
-        assert_eq!(scene.asked(3).await.1.channel, CHANNEL);
+        assert_eq!(scene.announce(3).await.1.channel, CHANNEL);
     }
 
     async fn a_person_who_accepts_no_direct_messages_is_reported(scene: &mut Scene) {

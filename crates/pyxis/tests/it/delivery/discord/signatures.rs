@@ -4,10 +4,10 @@ use super::*;
 use crate::delivery::payloads;
 
 /// The message that asks about a signature.
-async fn asks(scene: &Scene, txn: TxnId) -> ChatMessage {
+async fn asks(scene: &Scene, txn: TxnId) -> DiscordMessage {
     let link = format!("https://px.example.com/approve/{txn}");
     let is_linked =
-        |message: &ChatMessage| message.buttons.iter().any(|(_, button)| button["url"] == link.as_str());
+        |message: &DiscordMessage| message.buttons.iter().any(|(_, button)| button["url"] == link.as_str());
     scene.discord.until(|discord| discord.messages().into_iter().find(is_linked)).await
 }
 

@@ -161,7 +161,7 @@ engines! {
 
     async fn a_message_that_is_refused_for_now_is_sent_later_as_the_same_message(database: TestDatabase) {
         let mut office = Office::open(database, Encryption::StartTls, &[]).await;
-        ask(&office.proxy, "later@example.com,busy@example.com").await;
+        announce_to(&office.proxy, "later@example.com,busy@example.com").await;
         let txn = office.proxy.pause(1).await;
         office.deliver().await;
         assert!(office.server.mails().is_empty());
@@ -184,7 +184,7 @@ engines! {
 
     async fn an_address_that_is_refused_for_good_is_named_and_the_others_get_their_mail(database: TestDatabase) {
         let mut office = Office::open(database, Encryption::StartTls, &[]).await;
-        ask(&office.proxy, "refused@example.com, ops@example.com").await;
+        announce_to(&office.proxy, "refused@example.com, ops@example.com").await;
         office.proxy.pause(1).await;
         office.deliver().await;
         office.deliver_again().await;
@@ -202,7 +202,7 @@ engines! {
         let body = "a\r\n.\r\nRSET\r\nMAIL FROM:<eve@example.com>\r\n\r\nBcc: eve@example.com\n.\n--px-0\r\n\r\n<script>";
         let request = office.proxy.forward("POST", &office.proxy.upstream.url("/act"));
         let request = request.header("x-px-reason", "a\u{2028}Bcc: eve@example.com".as_bytes());
-        office.proxy.paused(request.body(body.into()).unwrap()).await;
+        office.proxy.send_pending(request.body(body.into()).unwrap()).await;
         office.deliver().await;
         assert_eq!(office.server.happened("sender").len(), 1);
         let mail = office.mail();
@@ -223,7 +223,7 @@ engines! {
         let body = format!("{}\n{}", "x".repeat(1200), "é".repeat(80));
         let request = office.proxy.forward("POST", &office.proxy.upstream.url("/act"));
         let request = request.header("x-px-reason", reason.as_bytes());
-        office.proxy.paused(request.body(body.into()).unwrap()).await;
+        office.proxy.send_pending(request.body(body.into()).unwrap()).await;
         office.deliver().await;
         let mail = office.mail();
         assert!(text(&mail, "plain").contains(&format!("\nReason: “{reason}”\n")), "{mail}");
@@ -234,7 +234,7 @@ engines! {
 
     async fn mail_goes_to_the_policys_addresses_else_to_the_workspaces_else_to_the_operators(database: TestDatabase) {
         let mut office = Office::open(database, Encryption::StartTls, &[]).await;
-        ask(&office.proxy, "policy@example.com").await;
+        announce_to(&office.proxy, "policy@example.com").await;
         office.proxy.pause(1).await;
         office.proxy.policy(r#"{"channel": "email"}"#).await;
         office.proxy.pause(2).await;

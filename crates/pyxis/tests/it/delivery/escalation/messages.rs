@@ -6,7 +6,7 @@ use pyxis_gateway::channels::deliver_due;
 use pyxis_gateway::channels::telegram::TelegramConfig;
 use pyxis_gateway::{ChatSettings, Config};
 use pyxis_testkit::database::{Fixture, TestDatabase};
-use pyxis_testkit::telegram::{ChatMessage, TOKEN, Telegram};
+use pyxis_testkit::telegram::{TOKEN, Telegram, TelegramMessage};
 
 use super::*;
 use crate::races::proxy::Workers;
@@ -44,7 +44,7 @@ impl Fixture for Scene {
 
 impl Scene {
     /// Waits until a message in the room contains this text.
-    async fn said(&self, text: &str) -> ChatMessage {
+    async fn until_message(&self, text: &str) -> TelegramMessage {
         let said = |telegram: &Telegram| {
             let mut all = telegram.messages().into_iter();
             all.find(|message| message.chat == ROOM && message.text.contains(text))
@@ -58,11 +58,11 @@ engines! {
         let txn = scene.proxy.pause(1).await;
         scene.proxy.advance(minutes(10));
         workers::escalate_tick(&scene.proxy.state).await.unwrap();
-        let asked = scene.said("│ round 1").await;
+        let asked = scene.until_message("│ round 1").await;
         assert!(asked.text.contains("Approval needed"), "{}", asked.text);
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         decide(&scene.proxy.state, &owner, txn, Decision::Deny(None)).await.unwrap();
-        let done = scene.said("Denied by a@example.com").await;
+        let done = scene.until_message("Denied by a@example.com").await;
         assert_eq!(done.id, asked.id);
         assert!(done.buttons.is_empty());
     }
@@ -130,7 +130,7 @@ engines! {
         workers.end().await;
         proxy.advance(minutes(10));
         let scene = Scene { workers: proxy.work().await, proxy, telegram };
-        scene.said("│ round 1").await;
+        scene.until_message("│ round 1").await;
         assert_eq!(recorded(&scene.proxy).await.len(), 1);
         scene.workers.end().await;
     }

@@ -40,7 +40,7 @@ impl Office {
     }
 
     /// Sends a request, and waits until the room shows it.
-    async fn shown(&self, path: &str) {
+    async fn until_visible(&self, path: &str) {
         let txn = self.site.pause(path).await;
         self.ada.sees("the message", &self.room, |event| says(event, &txn)).await;
     }
@@ -68,7 +68,7 @@ impl Office {
 async fn kicked(setup: Setup, alias: Option<&str>) {
     let homeserver = Homeserver::start();
     let mut office = Office::open(setup, &homeserver, alias).await;
-    office.shown("/before").await;
+    office.until_visible("/before").await;
     office.reports.unreachable(0).await;
     assert_eq!(office.doctor().await, None);
 
@@ -93,7 +93,7 @@ async fn kicked(setup: Setup, alias: Option<&str>) {
     office.ada.sees("the refused message", &office.room, |event| says(event, &refused)).await;
     office.reports.unreachable(0).await;
     assert_eq!(office.doctor().await, None);
-    office.shown("/after").await;
+    office.until_visible("/after").await;
 }
 
 engines! {
@@ -108,7 +108,7 @@ engines! {
     async fn a_bot_that_may_not_post_in_its_room_is_named_until_it_may(setup: Setup) {
         let homeserver = Homeserver::start();
         let office = Office::open(setup, &homeserver, None).await;
-        office.shown("/before").await;
+        office.until_visible("/before").await;
         office.messages_need(50).await;
         office.reports.unreachable(1).await;
         assert!(office.doctor().await.unwrap().contains("the bot may not post in the room"));
@@ -118,6 +118,6 @@ engines! {
         office.ada.sees("the refused message", &office.room, |event| says(event, &refused)).await;
         office.reports.unreachable(0).await;
         assert_eq!(office.doctor().await, None);
-        office.shown("/after").await;
+        office.until_visible("/after").await;
     }
 }

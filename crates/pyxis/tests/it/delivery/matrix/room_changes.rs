@@ -174,7 +174,7 @@ engines! {
 async fn a_room_of_a_real_homeserver_is_upgraded_and_the_bot_goes_along() {
     let homeserver = Homeserver::start();
     let scene = Scene::start(TestDatabase::sqlite(), &homeserver).await;
-    scene.asked(1).await;
+    scene.announce(1).await;
     let path = format!("/_matrix/client/v3/rooms/{}/upgrade", scene.room);
     let made = scene.ada.client.post(&path, &json!({ "new_version": "10" })).send().await.expect(200).json();
     let new = made["replacement_room"].as_str().unwrap().to_owned();

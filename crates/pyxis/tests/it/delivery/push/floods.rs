@@ -13,12 +13,12 @@ async fn started(database: TestDatabase) -> Proxy {
     Proxy::with_config(database, Config { chats, ..Config::default() }).await
 }
 
-fn told(browser: &Browser, sent: &Received) -> Value {
+fn push_payload(browser: &Browser, sent: &Received) -> Value {
     serde_json::from_slice(&browser.decrypt(&sent.body)).unwrap()
 }
 
 /// Asks at this round, and sends what is due.
-async fn ask(proxy: &Proxy, round: usize) {
+async fn send_and_push(proxy: &Proxy, round: usize) {
     proxy.pause(round).await;
     push::send_due(&proxy.state).await.unwrap();
 }
@@ -29,11 +29,11 @@ engines! {
         let (service, browser) = (service(proxy).await, Browser::new());
         subscribe(proxy, &service, &browser).await;
         for round in 1..=5 {
-            ask(proxy, round).await;
+            send_and_push(proxy, round).await;
             proxy.advance(Duration::from_secs(1));
         }
         let sent = service.received(5).await;
-        let told: Vec<Value> = sent.iter().map(|sent| told(&browser, sent)).collect();
+        let told: Vec<Value> = sent.iter().map(|sent| push_payload(&browser, sent)).collect();
         for single in &told[..2] {
             assert_eq!(single["title"], "Pyxis: approval needed");
             assert!(single["path"].as_str().unwrap().starts_with("/approve/"), "{single}");
@@ -47,9 +47,9 @@ engines! {
         assert_eq!(sent[4].header("topic"), Some(topic.replace('-', "").as_str()));
         // Another minute, and those of it one by one again.
         proxy.advance(Duration::from_mins(1));
-        ask(proxy, 6).await;
+        send_and_push(proxy, 6).await;
         let sent = service.received(6).await.remove(5);
-        assert_eq!(self::told(&browser, &sent)["title"], "Pyxis: approval needed");
+        assert_eq!(self::push_payload(&browser, &sent)["title"], "Pyxis: approval needed");
     }
 
     async fn every_browser_has_its_own_number_and_a_notification_that_was_not_accepted_counts_once(database: TestDatabase) {
@@ -57,17 +57,17 @@ engines! {
         let (service, browser) = (service(proxy).await, Browser::new());
         subscribe(proxy, &service, &browser).await;
         service.reply(Reply::new(503));
-        ask(proxy, 1).await;
+        send_and_push(proxy, 1).await;
         proxy.advance(Duration::from_secs(5));
         push::send_due(&proxy.state).await.unwrap();
         let second = proxy.approver(1, DecisionSurface::Dashboard).user;
         subscribe_as(proxy, &service, &browser, second, "/second").await;
         for round in 2..=3 {
-            ask(proxy, round).await;
+            send_and_push(proxy, round).await;
         }
         let titles = |path: &str| -> Vec<String> {
             let sent = service.requests().into_iter().filter(|sent| sent.target == path);
-            sent.map(|sent| told(&browser, &sent)["title"].as_str().unwrap().to_owned()).collect()
+            sent.map(|sent| push_payload(&browser, &sent)["title"].as_str().unwrap().to_owned()).collect()
         };
         let (single, digest) = ("Pyxis: approval needed", "Pyxis: approvals needed");
         // The first one was sent twice.

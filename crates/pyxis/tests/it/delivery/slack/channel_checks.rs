@@ -22,7 +22,7 @@ engines! {
         assert!(scene.slack.messages().is_empty());
         scene.slack.put_out(false);
         examination::tick(&scene.proxy.state).await.unwrap();
-        scene.said("│ round 1").await;
+        scene.until_posted("│ round 1").await;
     }
 
     async fn a_channel_without_the_bot_is_no_setting(scene: &mut Scene) {
@@ -44,9 +44,9 @@ engines! {
     async fn a_credentials_own_channel_comes_before_that_of_the_workspace(scene: &mut Scene) {
         channels::set_default_chat(&scene.proxy.state, &scene.proxy.actor(), ChatPlatform::SLACK, "U0ADA").await.unwrap();
         scene.proxy.policy(r#"{"channel": "slack"}"#).await;
-        assert_eq!(scene.asked(1).await.1.channel, "D0ADA");
+        assert_eq!(scene.announce(1).await.1.channel, "D0ADA");
         scene.proxy.policy(&format!(r#"{{"channel": "slack", "slack_channel": "{CHANNEL}"}}"#)).await;
-        assert_eq!(scene.asked(2).await.1.channel, CHANNEL);
+        assert_eq!(scene.announce(2).await.1.channel, CHANNEL);
     }
 
     async fn an_examination_posts_and_changes_nothing(scene: &mut Scene) {

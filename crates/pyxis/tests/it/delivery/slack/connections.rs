@@ -23,7 +23,7 @@ engines! {
 
     async fn before_slack_ends_a_connection_another_one_is_open_and_both_are_read(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (denied, message) = scene.asked(1).await;
+        let (denied, message) = scene.announce(1).await;
         let old = scene.slack.announce_end("refresh_requested");
         scene.slack.until(|slack| (slack.open_sockets() == [old, old + 1]).then_some(())).await;
         // The old one is read to its end.
@@ -43,7 +43,7 @@ engines! {
 
     async fn a_connection_that_ends_without_notice_is_replaced(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let only = scene.slack.open_sockets()[0];
         scene.slack.close_socket(only);
         scene.slack.until(|slack| slack.open_sockets().is_empty().then_some(())).await;
@@ -55,11 +55,11 @@ engines! {
 
     async fn a_report_whose_outcome_cannot_be_recorded_is_not_acknowledged(scene: &mut Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let is_postgres = scene.proxy.database.as_postgres().is_some();
         scene.proxy.database.run(if is_postgres { HOLD_POSTGRES } else { HOLD_SQLITE }).await;
         let refused = scene.slack.press(&message, "Approve", ADA);
-        scene.told(ADA, "Pyxis cannot record this right now.", 1).await;
+        scene.until_ephemeral(ADA, "Pyxis cannot record this right now.", 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         scene.proxy.database.run(if is_postgres { "DROP TRIGGER hold ON approvals" } else { "DROP TRIGGER hold" }).await;
         let taken = scene.slack.press(&message, "Approve", ADA);
@@ -80,7 +80,7 @@ engines! {
 
     async fn at_a_stop_the_connection_ends_and_what_was_taken_is_finished(scene: Scene) {
         scene.link(ADA).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let envelope = scene.slack.press(&message, "Approve", ADA);
         acknowledged(&scene, &envelope).await;
         let Scene { proxy, slack, workers } = scene;

@@ -7,14 +7,14 @@ use super::*;
 const BEN: &str = "U0BEN";
 
 /// A request about which both owners got a direct message.
-async fn asked_both(scene: &Scene, round: usize) -> (TxnId, [ChatMessage; 2]) {
+async fn asked_both(scene: &Scene, round: usize) -> (TxnId, [SlackMessage; 2]) {
     let txn = scene.proxy.pause(round).await;
     let text = format!("│ round {round}");
     let both = |slack: &Slack| {
         let mut all: Vec<_> =
             slack.messages().into_iter().filter(|found| found.text.contains(&text)).collect();
         all.sort_by(|one, other| one.channel.cmp(&other.channel));
-        <[ChatMessage; 2]>::try_from(all).ok()
+        <[SlackMessage; 2]>::try_from(all).ok()
     };
     (txn, scene.slack.until(both).await)
 }

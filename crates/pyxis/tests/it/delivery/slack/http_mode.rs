@@ -48,13 +48,13 @@ engines! {
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         let link = scene.slack.write_payload(ADA, &format!("link {}", scene.code(owner.user).await));
         assert_eq!(scene.deliver_signed(JSON, &link.to_string(), -299).await.0, StatusCode::OK);
-        scene.said("Linked to a@example.com").await;
-        let (approved, message) = scene.asked(1).await;
+        scene.until_posted("Linked to a@example.com").await;
+        let (approved, message) = scene.announce(1).await;
         let press = scene.slack.press_payload(&message, message.button("Approve"), ADA);
         assert_eq!(scene.deliver_signed(FORM, &form(&press), 299).await.0, StatusCode::OK);
         assert_ne!(scene.state(approved).await, ApprovalState::Pending);
         scene.edited(&message, "Approved by a@example.com").await;
-        let (denied, message) = scene.asked(2).await;
+        let (denied, message) = scene.announce(2).await;
         let press = scene.slack.press_payload(&message, message.button("Deny"), ADA);
         assert_eq!(scene.deliver_signed(FORM, &form(&press), 0).await.0, StatusCode::OK);
         let submitted = scene.slack.submit_payload(ADA, Some("not now"));
@@ -85,7 +85,7 @@ engines! {
         let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
         let link = scene.slack.write_payload(ADA, &format!("link {}", scene.code(owner.user).await)).to_string();
         scene.deliver_signed(JSON, &link, 0).await;
-        let (txn, message) = scene.asked(1).await;
+        let (txn, message) = scene.announce(1).await;
         let body = form(&scene.slack.press_payload(&message, message.button("Approve"), ADA));
         for seconds in [-301, 301, -86_400] {
             assert_eq!(scene.deliver_signed(FORM, &body, seconds).await.0, StatusCode::UNAUTHORIZED, "{seconds}");

@@ -4,10 +4,10 @@ use super::*;
 use crate::delivery::payloads;
 
 /// The message that asks about a signature.
-async fn asks(scene: &Scene, txn: TxnId) -> ChatMessage {
+async fn asks(scene: &Scene, txn: TxnId) -> SlackMessage {
     let link = format!("https://px.example.com/approve/{txn}");
     let is_linked =
-        |message: &ChatMessage| message.buttons.iter().any(|(_, button)| button["url"] == link.as_str());
+        |message: &SlackMessage| message.buttons.iter().any(|(_, button)| button["url"] == link.as_str());
     scene.slack.until(|slack| slack.messages().into_iter().find(is_linked)).await
 }
 
@@ -40,7 +40,7 @@ engines! {
             for action in ["approve", "approve_with_grant"] {
                 scene.slack.press_with(&message, action, nonce, ADA);
             }
-            scene.told(ADA, &format!("Read and approve it here: https://px.example.com/approve/{txn}"), 2).await;
+            scene.until_ephemeral(ADA, &format!("Read and approve it here: https://px.example.com/approve/{txn}"), 2).await;
             assert_eq!(scene.state(txn).await, ApprovalState::Pending, "{says}");
             assert!(votes::list(&scene.proxy.state.store, scene.proxy.workspace, txn).await.unwrap().is_empty());
         }

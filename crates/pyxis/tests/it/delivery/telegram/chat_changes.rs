@@ -34,7 +34,7 @@ impl Scene {
     }
 
     /// Waits until the message about a transaction is in a chat.
-    async fn asks_in(&self, txn: TxnId, chat: i64) -> ChatMessage {
+    async fn asks_in(&self, txn: TxnId, chat: i64) -> TelegramMessage {
         let (text, chat) = (format!("/approve/{txn}"), chat.to_string());
         let shown = |telegram: &Telegram| {
             let all = telegram.messages();
@@ -59,7 +59,7 @@ engines! {
         scene.link(ADA).await;
         scene.set_default(GROUP).await;
         // A message that already asks, in the group.
-        let (asked, _) = scene.asked(1).await;
+        let (asked, _) = scene.announce(1).await;
         scene.telegram.migrate(GROUP, SUPERGROUP);
         let txn = scene.proxy.pause(2).await;
         let message = scene.asks_in(txn, SUPERGROUP).await;

@@ -99,7 +99,7 @@ async fn one_websocket_too_many_is_refused() {
     let mut scene = Scene::with(Setup::new().env("PX_WEBSOCKETS_MAX", "1")).await;
     scene.policy(&json!({"auto_approve_methods": ["WEBSOCKET"]})).await;
     let (mut agent, mut host) = scene.connected().await;
-    let second = scene.enter("/live", &[]).await;
+    let second = scene.open_socket("/live", &[]).await;
     assert_eq!((second.head.status(), second.head.header("px-error")), (503, Some("too_many_websockets")));
     agent.close(1000, "").await;
     assert_eq!(host.receive().await.unwrap().close_code(), 1000);

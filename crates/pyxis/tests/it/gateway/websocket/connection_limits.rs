@@ -52,7 +52,7 @@ async fn closed_by_pyxis(scene: &Scene, mut agent: Socket, mut host: Socket, cod
 async fn an_agent_at_its_share_is_refused_and_leaves_the_rest_to_others() {
     let mut scene = scene(Setup::new()).await;
     let first = scene.connected().await;
-    let refused = scene.enter("/live", &[]).await;
+    let refused = scene.open_socket("/live", &[]).await;
     assert_eq!((refused.head.status(), refused.head.header("px-error")), (429, Some("quota_exceeded")));
     assert!(refused.head.header("retry-after").is_some());
     let client = Client::new(Address::new(scene.address()));
@@ -70,7 +70,7 @@ async fn an_agent_at_its_share_is_refused_and_leaves_the_rest_to_others() {
 
     let other = scene.app.owner().add_agent(&json!({"name": "other", "credentials": "all"})).await;
     let bearer = format!("Bearer {}", other["key"].as_str().unwrap());
-    let second = scene.enter_as(&bearer, "/live", &[]).await.opened();
+    let second = scene.open_socket_as(&bearer, "/live", &[]).await.opened();
     let host = scene.host.accept().await;
     assert_eq!(metric(&scene, "pyxis_websockets_open").await, 2);
     assert_eq!(metric(&scene, "pyxis_websockets_total").await, 2);
@@ -113,8 +113,8 @@ async fn a_place_is_free_again_however_its_websocket_ends() {
     closed_by_pyxis(&scene, agent, host, 1008).await;
     scene.policy(&json!({"auto_approve_methods": ["WEBSOCKET"]})).await;
 
-    assert_eq!(scene.enter("/refused", &[]).await.head.status(), 403);
-    assert_eq!(scene.enter("/wrong", &[]).await.head.status(), 502);
+    assert_eq!(scene.open_socket("/refused", &[]).await.head.status(), 403);
+    assert_eq!(scene.open_socket("/wrong", &[]).await.head.status(), 502);
     all_closed(&scene).await;
     scene.connected().await;
 }
@@ -132,7 +132,7 @@ async fn a_handshake_without_an_answer_takes_a_place_until_it_is_given_up() {
     });
     let open = "pyxis_websockets_open";
     until("the handshake waits", async || (metric(&scene, open).await == 1).then_some(())).await;
-    assert_eq!(scene.enter("/live", &[]).await.head.status(), 429);
+    assert_eq!(scene.open_socket("/live", &[]).await.head.status(), 429);
     assert_eq!(waiting.await.unwrap(), 504);
     all_closed(&scene).await;
     assert_eq!(metric(&scene, "pyxis_websockets_total").await, 0);
@@ -143,10 +143,10 @@ async fn an_approved_handshake_over_the_share_keeps_its_approval() {
     let mut scene = scene(Setup::new().env("PX_ENTRANCE_WAIT_SECS", "0")).await;
     scene.policy(&json!({"auto_approve_urls": ["/live"], "require_approval_methods": ["WEBSOCKET"]})).await;
     let held = scene.connected().await;
-    let pending = scene.enter("/asks", &[]).await;
+    let pending = scene.open_socket("/asks", &[]).await;
     scene.app.owner().approve(pending.head.header("px-txn").unwrap()).await;
-    assert_eq!(scene.enter("/asks", &[]).await.head.status(), 429);
+    assert_eq!(scene.open_socket("/asks", &[]).await.head.status(), 429);
     drop(held);
     all_closed(&scene).await;
-    drop(scene.enter("/asks", &[]).await.opened());
+    drop(scene.open_socket("/asks", &[]).await.opened());
 }

@@ -12,7 +12,7 @@ use crate::support::{Setup, Site};
 async fn the_secret_is_on_the_handshake_and_nowhere_else() {
     let mut scene = Scene::open().await;
     let offered = [("Sec-WebSocket-Protocol", "chat, other"), ("X-Kept", "1")];
-    let mut agent = scene.enter("/live?room=1", &offered).await.opened();
+    let mut agent = scene.open_socket("/live?room=1", &offered).await.opened();
     let mut host = scene.host.accept().await;
     assert_eq!(host.head.line, "GET /live?room=1 HTTP/1.1");
     assert_eq!(host.head.header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
@@ -100,7 +100,7 @@ async fn a_refusal_of_the_host_is_returned_like_any_other_response() {
     };
     let scene = Scene::answering(Setup::new(), refuse).await;
     scene.policy(&json!({"auto_approve_methods": ["WEBSOCKET"]})).await;
-    let mut agent = scene.enter("/live", &[]).await;
+    let mut agent = scene.open_socket("/live", &[]).await;
     assert_eq!((agent.head.status(), agent.head.header("px-error")), (403, None));
     assert_eq!(agent.head.header("x-why"), Some("[REDACTED:api]"));
     assert_eq!(agent.body().await, "no, [REDACTED:api]");
@@ -117,7 +117,7 @@ async fn an_answer_that_does_not_belong_to_the_handshake_opens_nothing() {
     for change in changes {
         let scene = Scene::answering(Setup::new(), move |head| change(accepted(head))).await;
         scene.policy(&json!({"auto_approve_methods": ["WEBSOCKET"]})).await;
-        let mut agent = scene.enter("/live", &[("Sec-WebSocket-Protocol", "chat")]).await;
+        let mut agent = scene.open_socket("/live", &[("Sec-WebSocket-Protocol", "chat")]).await;
         assert_eq!((agent.head.status(), agent.head.header("px-error")), (502, Some("upstream_error")));
         let body: serde_json::Value = serde_json::from_str(&agent.body().await).unwrap();
         assert_eq!(body["upstream_status"], 101, "{body}");
@@ -134,7 +134,7 @@ async fn a_handshake_that_breaks_the_rules_is_refused_before_anything_is_sent() 
         (&[("Content-Length", "1")], 400, "invalid_handshake"),
         (&[("X-PX-Body", "1")], 400, "unknown_header"),
     ] {
-        let agent = scene.enter("/live", headers).await;
+        let agent = scene.open_socket("/live", headers).await;
         assert_eq!((agent.head.status(), agent.head.header("px-error")), (status, Some(code)), "{headers:?}");
     }
     let agent =

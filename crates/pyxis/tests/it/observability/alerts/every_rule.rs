@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::RULES;
 use super::prometheus::Prometheus;
-use super::samples::{CAUSES, Moment, Sample, changed};
+use super::samples::{CAUSES, Sample, ScrapeState, changed};
 use crate::documents::read;
 use crate::support::{Setup, Site, metrics};
 
@@ -55,19 +55,19 @@ impl Pages {
         let Some((alert, samples)) = CAUSES.iter().find(|(name, _)| *name == alert) else {
             return Reply::new(404);
         };
-        let moment = self.scrape(alert);
-        if samples.is_empty() && moment.trouble {
+        let scrape = self.scrape(alert);
+        if samples.is_empty() && scrape.trouble {
             return Reply::new(500);
         }
-        Reply::ok(changed(&self.served, samples, moment))
+        Reply::ok(changed(&self.served, samples, scrape))
     }
 
-    fn scrape(&self, alert: &'static str) -> Moment {
+    fn scrape(&self, alert: &'static str) -> ScrapeState {
         let mut state = self.state.lock().unwrap();
         let trouble = state.trouble;
         let scrapes = state.scrapes.entry(alert).or_default();
         *scrapes += u32::from(trouble);
-        Moment { now: SystemClock.now(), trouble, scrapes: *scrapes }
+        ScrapeState { now: SystemClock.now(), trouble, scrapes: *scrapes }
     }
 }
 

@@ -114,19 +114,19 @@ pub(super) const CAUSES: &[(&str, &[Sample])] = &[
 
 /// State of a target at a scrape.
 #[derive(Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct ScrapeState {
     pub(super) now: UnixMillis,
     pub(super) trouble: bool,
     /// Scrapes during the trouble so far, this one included.
     pub(super) scrapes: u32,
 }
 
-/// A real page in which samples have the numbers of a moment.
-pub(super) fn changed(page: &str, samples: &[Sample], moment: Moment) -> String {
+/// A real page in which samples have the numbers of a scrape.
+pub(super) fn changed(page: &str, samples: &[Sample], scrape: ScrapeState) -> String {
     let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
     for sample in samples {
         let served = value(page, sample.series);
-        let Some(number) = sample.number(served, moment) else { continue };
+        let Some(number) = sample.number(served, scrape) else { continue };
         let start = format!("{} ", sample.series);
         lines.retain(|line| !line.starts_with(&start));
         lines.push(format!("{start}{number}"));
@@ -135,14 +135,14 @@ pub(super) fn changed(page: &str, samples: &[Sample], moment: Moment) -> String 
 }
 
 impl Sample {
-    fn number(&self, served: Option<f64>, moment: Moment) -> Option<f64> {
-        let number = if moment.trouble { self.trouble } else { self.calm };
+    fn number(&self, served: Option<f64>, scrape: ScrapeState) -> Option<f64> {
+        let number = if scrape.trouble { self.trouble } else { self.calm };
         match number {
             AsServed => served,
             Is(number) => Some(number),
-            FromNow(seconds) => Some(moment.now.since(UnixMillis(0)).as_secs_f64() + seconds),
-            Grows(_) if moment.scrapes == 0 => served,
-            Grows(step) => Some(served.unwrap_or(0.0) + step * f64::from(moment.scrapes)),
+            FromNow(seconds) => Some(scrape.now.since(UnixMillis(0)).as_secs_f64() + seconds),
+            Grows(_) if scrape.scrapes == 0 => served,
+            Grows(step) => Some(served.unwrap_or(0.0) + step * f64::from(scrape.scrapes)),
         }
     }
 

@@ -31,7 +31,7 @@ async fn break_off(site: &Site) {
 }
 
 /// A POST whose upstream took it and never answered.
-async fn lose(site: &Site) {
+async fn lose_response(site: &Site) {
     let txn = site.pause("/lost").await;
     site.upstream.reply(Reply::abort());
     site.owner.approve(&txn).await;
@@ -98,7 +98,7 @@ engines! {
         ]).await;
         causes(app, async || echo(site).await, &[("pyxis_redactions_total", Rises)]).await;
         causes(app, async || break_off(site).await, &[("pyxis_upstream_failures_total", Rises)]).await;
-        causes(app, async || lose(site).await, &[("pyxis_outcome_unknown_total", Rises)]).await;
+        causes(app, async || lose_response(site).await, &[("pyxis_outcome_unknown_total", Rises)]).await;
         causes(app, async || exceed(site).await, &[("pyxis_rate_limited_total", Rises)]).await;
         causes(app, async || fail_to_fetch(site).await, &[("pyxis_token_fetch_failures_total", Rises)]).await;
         causes(app, async || propose(site).await, &[

@@ -6,63 +6,63 @@ use serde_json::{Value, json};
 
 use super::Effect::{Becomes, By, Rises};
 use super::{causes, measured};
-use crate::scoring::installation::{Stage, address};
+use crate::scoring::installation::{ScoringSite, address};
 use crate::support::{App, PATIENCE, Setup};
 
 /// Asks for scores with a key of 125 requests until one is refused.
-async fn exceed(stage: &Stage) {
-    let made = stage.app.cli_json(&["api-key", "add", "narrow", "--tier", "1"]).await;
-    let client = stage.app.anonymous().with("x-api-key", made["key"].as_str().unwrap());
-    let path = format!("/v2/stamps/{}/score/{}", stage.scorer(), address(1));
+async fn exceed(site: &ScoringSite) {
+    let made = site.app.cli_json(&["api-key", "add", "narrow", "--tier", "1"]).await;
+    let client = site.app.anonymous().with("x-api-key", made["key"].as_str().unwrap());
+    let path = format!("/v2/stamps/{}/score/{}", site.scorer(), address(1));
     let refused = async { while client.get(&path).send().await.status != 429 {} };
     tokio::time::timeout(PATIENCE, refused).await.expect("a refusal");
 }
 
-async fn score_in_a_job(stage: &Stage) {
-    let file = stage.app.directory().join("addresses.csv");
+async fn score_in_a_job(site: &ScoringSite) {
+    let file = site.app.directory().join("addresses.csv");
     std::fs::write(&file, format!("{}\n", address(1))).unwrap();
-    let (file, scorer) = (file.to_str().unwrap(), stage.scorer());
-    stage.app.cli_json(&["score-job", "create", file, "--scorer", &scorer]).await;
+    let (file, scorer) = (file.to_str().unwrap(), site.scorer());
+    site.app.cli_json(&["score-job", "create", file, "--scorer", &scorer]).await;
 }
 
 /// Issues a Stamp of an allow list whose next check is due.
-async fn issue_and_let_it_be_checked(stage: &Stage) {
-    stage.app.cli(&["allow-list", "create", "EarlyMember"]).await.expect(0);
+async fn issue_and_let_it_be_checked(site: &ScoringSite) {
+    site.app.cli(&["allow-list", "create", "EarlyMember"]).await.expect(0);
     let addresses = json!({"addresses": [address(5)]});
-    stage.post("/admin/allow-lists/EarlyMember/addresses", &addresses).await.expect(200);
+    site.post("/admin/allow-lists/EarlyMember/addresses", &addresses).await.expect(200);
     let body = json!({"stamps": [{"provider": "EarlyMember"}]});
     let path = format!("/v2/stamps/{}/issue", address(5));
-    let answer = stage.api.post(&path, &body).send().await.expect(200).json();
+    let answer = site.api.post(&path, &body).send().await.expect(200).json();
     assert_eq!(answer["items"][0]["status"], "accepted", "{answer}");
-    stage.app.sql("UPDATE issued_stamps SET check_at = 1");
+    site.app.sql("UPDATE issued_stamps SET check_at = 1");
 }
 
 engines! {
     async fn scores_and_their_sources_are_measured(setup: Setup) {
-        let mut stage = Stage::with(measured(setup)).await;
-        causes(&stage.app, async || drop(stage.stamp(1, "Discord", "account").await), &[
+        let mut site = ScoringSite::with(measured(setup)).await;
+        causes(&site.app, async || drop(site.stamp(1, "Discord", "account").await), &[
             ("pyxis_stamps_stored_total", By(1.0)),
         ]).await;
         // The first answer is computed and stored, later ones come from the store.
         let ask = async || {
             for _ in 0..3 {
-                stage.score(1).await;
+                site.score(1).await;
             }
         };
-        causes(&stage.app, ask, &[
+        causes(&site.app, ask, &[
             ("pyxis_scores_total{source=\"computed\"}", Rises), ("pyxis_scores_total{source=\"stored\"}", Rises),
         ]).await;
-        causes(&stage.app, async || exceed(&stage).await, &[("pyxis_score_limit_refusals_total", Rises)]).await;
-        causes(&stage.app, async || score_in_a_job(&stage).await, &[
+        causes(&site.app, async || exceed(&site).await, &[("pyxis_score_limit_refusals_total", Rises)]).await;
+        causes(&site.app, async || score_in_a_job(&site).await, &[
             ("pyxis_score_job_rows_total{result=\"scored\"}", By(1.0)),
             ("pyxis_score_jobs_total{state=\"done\"}", By(1.0)),
         ]).await;
-        issue_and_let_it_be_checked(&stage).await;
+        issue_and_let_it_be_checked(&site).await;
         // A start checks what is due.
-        stage.app.restart().await;
+        site.app.restart().await;
         let held = "pyxis_stamp_checks_total{outcome=\"held\"}";
         crate::support::until("a check", async || {
-            let page = crate::support::metrics::page(&stage.app).await;
+            let page = crate::support::metrics::page(&site.app).await;
             crate::support::metrics::value(&page, held).filter(|count| *count > 0.0)
         }).await;
     }

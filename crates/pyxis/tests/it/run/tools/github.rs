@@ -51,7 +51,7 @@ async fn gh_at(scene: &Scene, host: &str, arguments: &[&str]) -> Ran {
 
 #[tokio::test]
 async fn gh_reads_through_both_apis_of_a_server_with_the_secret_attached() {
-    let scene = Scene::named(Setup::new()).await;
+    let scene = Scene::with_name(Setup::new()).await;
     scene.site.upstream.reply_with(api);
     let policy = json!({"auto_approve_methods": ["GET"], "auto_approve_urls": ["/api/graphql"]});
     scene.site.owner.set_policy("named", &policy).await;
@@ -70,7 +70,7 @@ async fn gh_reads_through_both_apis_of_a_server_with_the_secret_attached() {
 
 #[tokio::test]
 async fn gh_prints_what_pyxis_says_when_a_person_must_approve_and_for_a_stranger() {
-    let scene = Scene::named(Setup::new().env("PX_ENTRANCE_WAIT_SECS", "0")).await;
+    let scene = Scene::with_name(Setup::new().env("PX_ENTRANCE_WAIT_SECS", "0")).await;
     scene.site.upstream.reply_with(api);
     let policy = json!({"auto_approve_methods": ["GET"], "auto_approve_urls": ["/api/graphql"]});
     scene.site.owner.set_policy("named", &policy).await;

@@ -31,7 +31,7 @@ public class Fetch {
 
 #[tokio::test]
 async fn http_client_of_java_reaches_an_api_with_the_secret_attached() {
-    let scene = Scene::named(Setup::new()).await;
+    let scene = Scene::with_name(Setup::new()).await;
     fs::write(scene.home().join("Fetch.java"), SOURCE).unwrap();
     let fetch = ["java", "Fetch.java", &format!("https://{}/things?x=1", scene.named_host())];
     let ran = scene.run(&["--others", "refuse"], &fetch).await.expect(0);
@@ -43,7 +43,7 @@ async fn http_client_of_java_reaches_an_api_with_the_secret_attached() {
 
 #[tokio::test]
 async fn http_client_of_java_gets_the_explanation_of_a_refusal() {
-    let scene = Scene::named(Setup::new()).await;
+    let scene = Scene::with_name(Setup::new()).await;
     scene.site.owner.set_policy("named", &json!({"deny_urls": ["/things"]})).await;
     fs::write(scene.home().join("Fetch.java"), SOURCE).unwrap();
     let fetch = ["java", "Fetch.java", &format!("https://{}/things", scene.named_host())];

@@ -6,7 +6,7 @@ use std::process::Command;
 use pyxis_testkit::postgres::Database;
 
 use crate::support::{App, Setup};
-use crate::upgrade::given;
+use crate::upgrade::script_setting;
 
 /// Columns of every table, and those that an INSERT must name.
 const COLUMNS: &str = "SELECT t.name || '.' || c.name FROM sqlite_master t, pragma_table_info(t.name) c \
@@ -26,7 +26,7 @@ pub(super) struct RecordedSchema {
 }
 
 impl RecordedSchema {
-    pub(super) fn of(app: &App) -> Self {
+    pub(super) fn load(app: &App) -> Self {
         let (columns, required) =
             if app.is_postgres() { (COLUMNS_ON_POSTGRES, REQUIRED_ON_POSTGRES) } else { (COLUMNS, REQUIRED) };
         let read = |query| app.sql(query).into_iter().collect();
@@ -36,7 +36,7 @@ impl RecordedSchema {
     /// Asserts that the recorded program can use the upgraded database: its columns are there, and it may leave out new
     /// ones.
     pub(super) fn is_still_usable(&self, app: &App) {
-        let now = Self::of(app);
+        let now = Self::load(app);
         let gone: Vec<_> = self.columns.difference(&now.columns).collect();
         assert_eq!(gone, [] as [&String; 0], "older nodes use these columns");
         let tables: BTreeSet<_> = self.columns.iter().map(|column| table(column)).collect();
@@ -97,7 +97,7 @@ pub(super) fn dump(app: &App) -> String {
 
 /// A database on PostgreSQL as SQL. Lines for psql are left out.
 fn pg_dump(url: &str) -> String {
-    let program = given("PX_PG_DUMP").unwrap_or_else(|| "pg_dump".to_owned());
+    let program = script_setting("PX_PG_DUMP").unwrap_or_else(|| "pg_dump".to_owned());
     let dumped =
         Command::new(program).args(["--inserts", "--no-owner", "--no-privileges", url]).output().unwrap();
     assert!(dumped.status.success(), "{dumped:?}");

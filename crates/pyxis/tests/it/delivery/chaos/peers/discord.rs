@@ -5,7 +5,7 @@ use http::{Request, StatusCode};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::channels::discord::DiscordConfig;
 use pyxis_testkit::discord::{
-    APPLICATION, BOT_TOKEN, CHANNEL, ChatMessage, Discord, ShownResponse, public_key, signature,
+    APPLICATION, BOT_TOKEN, CHANNEL, Discord, DiscordMessage, ShownResponse, public_key, signature,
 };
 use pyxis_testkit::wire::Wire;
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub(super) fn start(faults: Arc<Faults>) -> BoxFuture<'static, Box<dyn Peer>> {
 
 impl DiscordPeer {
     /// Posts an interaction; what the person sees.
-    async fn interact(&self, lives: &Lives, interaction: &Value) -> Option<ShownResponse> {
+    async fn post_interaction(&self, lives: &Lives, interaction: &Value) -> Option<ShownResponse> {
         let (at, body) = (lives.now().seconds().to_string(), interaction.to_string());
         let request = Request::post("/discord/interactions")
             .header("content-type", "application/json")
@@ -65,9 +65,11 @@ impl Peer for DiscordPeer {
         })
     }
 
-    fn shown(&self) -> Vec<Shown> {
-        let shown =
-            |one: ChatMessage| Shown { id: Some(format!("{}/{}", one.channel, one.id)), text: one.text };
+    fn announcements(&self) -> Vec<Announcement> {
+        let shown = |one: DiscordMessage| Announcement {
+            id: Some(format!("{}/{}", one.channel, one.id)),
+            text: one.text,
+        };
         self.discord.messages().into_iter().map(shown).collect()
     }
 
@@ -75,17 +77,17 @@ impl Peer for DiscordPeer {
         Some("@1300000000000000001")
     }
 
-    fn click<'a>(&'a self, lives: &'a Lives, asked: Asked) -> BoxFuture<'a, Click> {
+    fn click<'a>(&'a self, lives: &'a Lives, asked: PlannedRequest) -> BoxFuture<'a, Click> {
         Box::pin(async move {
             let found = self.discord.messages().into_iter().rev().find(|one| asked.is_in(&one.text));
             let Some(message) = found.filter(|one| one.labels().contains(&asked.label())) else {
                 return Click::Unknown;
             };
             let press = self.discord.press(&message, asked.label(), PERSON);
-            let mut seen = self.interact(lives, &press).await;
+            let mut seen = self.post_interaction(lives, &press).await;
             if let Some(ShownResponse::Window(window)) = &seen {
                 let submitted = self.discord.submit(window, PERSON, "not now");
-                seen = self.interact(lives, &submitted).await;
+                seen = self.post_interaction(lives, &submitted).await;
             }
             match seen {
                 Some(ShownResponse::Text(text))

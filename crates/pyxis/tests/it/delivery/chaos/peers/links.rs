@@ -21,14 +21,14 @@ use super::*;
 /// Makes settings that know this platform.
 type Connect = Box<dyn Fn(ChatSettings) -> ChatSettings + Send + Sync>;
 /// Reads what people see.
-type Read = Box<dyn Fn() -> Vec<Shown> + Send + Sync>;
+type Read = Box<dyn Fn() -> Vec<Announcement> + Send + Sync>;
 
 struct LinkPeer {
     platform: ChatPlatform,
     faults: Arc<Faults>,
     room: &'static str,
     connect: Connect,
-    shown: Read,
+    announcements: Read,
     /// Ends with the peer.
     _wire: Option<Wire>,
 }
@@ -50,8 +50,8 @@ impl Peer for LinkPeer {
         (self.connect)(chats)
     }
 
-    fn shown(&self) -> Vec<Shown> {
-        (self.shown)()
+    fn announcements(&self) -> Vec<Announcement> {
+        (self.announcements)()
     }
 
     /// A mail server refuses for now, and says not for how long.
@@ -60,8 +60,8 @@ impl Peer for LinkPeer {
     }
 }
 
-fn text(value: &Value) -> Shown {
-    Shown { id: None, text: value.to_string() }
+fn text(value: &Value) -> Announcement {
+    Announcement { id: None, text: value.to_string() }
 }
 
 pub(super) fn start_email(faults: Arc<Faults>) -> BoxFuture<'static, Box<dyn Peer>> {
@@ -80,9 +80,16 @@ pub(super) fn start_email(faults: Arc<Faults>) -> BoxFuture<'static, Box<dyn Pee
             let line = mail.lines().find_map(|line| line.strip_prefix("Message-ID: "));
             line.map(str::to_owned)
         };
-        let shown =
-            move || server.mails().into_iter().map(|text| Shown { id: id(&text), text }).collect::<Vec<_>>();
-        boxed(ChatPlatform::EMAIL, faults, "ops@example.com", (Box::new(connect), Box::new(shown)), None)
+        let announcements = move || {
+            server.mails().into_iter().map(|text| Announcement { id: id(&text), text }).collect::<Vec<_>>()
+        };
+        boxed(
+            ChatPlatform::EMAIL,
+            faults,
+            "ops@example.com",
+            (Box::new(connect), Box::new(announcements)),
+            None,
+        )
     })
 }
 
@@ -96,8 +103,14 @@ pub(super) fn start_ntfy(faults: Arc<Faults>) -> BoxFuture<'static, Box<dyn Peer
             let token = Some(SecretString::new(TOKEN.to_owned()));
             chats.with_platform(NtfyConfig { server: base.clone(), token })
         };
-        let shown = move || server.messages().iter().map(text).collect();
-        boxed(ChatPlatform::NTFY, faults, "approvals", (Box::new(connect), Box::new(shown)), Some(wire))
+        let announcements = move || server.messages().iter().map(text).collect();
+        boxed(
+            ChatPlatform::NTFY,
+            faults,
+            "approvals",
+            (Box::new(connect), Box::new(announcements)),
+            Some(wire),
+        )
     })
 }
 
@@ -109,8 +122,8 @@ pub(super) fn start_teams(faults: Arc<Faults>) -> BoxFuture<'static, Box<dyn Pee
         let connect = move |chats: ChatSettings| {
             chats.with_platform(TeamsConfig { endpoints: Endpoints::parse(&url).unwrap() })
         };
-        let shown = move || teams.cards().iter().map(text).collect();
-        boxed(ChatPlatform::TEAMS, faults, "ops", (Box::new(connect), Box::new(shown)), Some(wire))
+        let announcements = move || teams.cards().iter().map(text).collect();
+        boxed(ChatPlatform::TEAMS, faults, "ops", (Box::new(connect), Box::new(announcements)), Some(wire))
     })
 }
 
@@ -127,27 +140,27 @@ pub(super) fn start_card(faults: Arc<Faults>) -> BoxFuture<'static, Box<dyn Peer
                 secrets: BTreeMap::from([("pager".to_owned(), secret)]),
             })
         };
-        let shown = move || newest_cards(&receiver);
-        boxed(ChatPlatform::CARD, faults, "pager", (Box::new(connect), Box::new(shown)), Some(wire))
+        let announcements = move || newest_cards(&receiver);
+        boxed(ChatPlatform::CARD, faults, "pager", (Box::new(connect), Box::new(announcements)), Some(wire))
     })
 }
 
 /// Of the cards with one id, the newest is what people see.
-fn newest_cards(receiver: &Upstream) -> Vec<Shown> {
+fn newest_cards(receiver: &Upstream) -> Vec<Announcement> {
     let mut newest = BTreeMap::new();
     for request in receiver.requests().into_iter().filter(|request| request.complete) {
         let card: Value = serde_json::from_slice(&request.body).unwrap();
         newest.insert(card["id"].as_str().unwrap().to_owned(), card.to_string());
     }
-    newest.into_iter().map(|(id, text)| Shown { id: Some(id), text }).collect()
+    newest.into_iter().map(|(id, text)| Announcement { id: Some(id), text }).collect()
 }
 
 fn boxed(
     platform: ChatPlatform,
     faults: Arc<Faults>,
     room: &'static str,
-    (connect, shown): (Connect, Read),
+    (connect, announcements): (Connect, Read),
     wire: Option<Wire>,
 ) -> Box<dyn Peer> {
-    Box::new(LinkPeer { platform, faults, room, connect, shown, _wire: wire })
+    Box::new(LinkPeer { platform, faults, room, connect, announcements, _wire: wire })
 }

@@ -45,17 +45,17 @@ impl Peer for MatrixPeer {
     }
 
     /// Without replies to people.
-    fn shown(&self) -> Vec<Shown> {
+    fn announcements(&self) -> Vec<Announcement> {
         let is_shown = |text: &str| text.contains("wants to use") || text.contains("need approval");
         let all = self.homeserver.messages().into_iter().filter(|one| is_shown(&one.text));
-        all.map(|one| Shown { id: Some(one.event), text: one.text }).collect()
+        all.map(|one| Announcement { id: Some(one.event), text: one.text }).collect()
     }
 
     fn account(&self) -> Option<&'static str> {
         Some(PERSON)
     }
 
-    fn click<'a>(&'a self, _lives: &'a Lives, asked: Asked) -> BoxFuture<'a, Click> {
+    fn click<'a>(&'a self, _lives: &'a Lives, asked: PlannedRequest) -> BoxFuture<'a, Click> {
         let found = self.homeserver.messages().into_iter().rev().find(|one| asked.is_in(&one.text));
         if let Some(message) = found {
             self.homeserver.react(&message, PERSON, if asked.approve { "✅" } else { "❌" });

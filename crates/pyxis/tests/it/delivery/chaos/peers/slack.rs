@@ -8,7 +8,7 @@ use http::{Request, StatusCode};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::channels::slack::SlackConfig;
 use pyxis_testkit::slack::{
-    APP_TOKEN, BOT_TOKEN, CHANNEL, ChatMessage, SIGNING_SECRET, Slack, form, signature,
+    APP_TOKEN, BOT_TOKEN, CHANNEL, SIGNING_SECRET, Slack, SlackMessage, form, signature,
 };
 use pyxis_testkit::wire::Wire;
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub(super) fn start(faults: Arc<Faults>) -> BoxFuture<'static, Box<dyn Peer>> {
 
 impl SlackPeer {
     /// The newest message about a request.
-    fn message(&self, asked: Asked) -> Option<ChatMessage> {
+    fn message(&self, asked: PlannedRequest) -> Option<SlackMessage> {
         self.slack.messages().into_iter().rev().find(|one| asked.is_in(&one.text))
     }
 
@@ -107,9 +107,9 @@ impl Peer for SlackPeer {
     }
 
     /// Without private messages to people.
-    fn shown(&self) -> Vec<Shown> {
+    fn announcements(&self) -> Vec<Announcement> {
         let all = self.slack.messages().into_iter().filter(|one| one.channel == CHANNEL);
-        let shown = |one: ChatMessage| Shown {
+        let shown = |one: SlackMessage| Announcement {
             id: Some(format!("{}/{}", one.channel, one.ts)),
             text: format!("{}\n{}\n", one.notice, one.text),
         };
@@ -120,7 +120,7 @@ impl Peer for SlackPeer {
         Some("T0TEAM-U0ADA")
     }
 
-    fn click<'a>(&'a self, lives: &'a Lives, asked: Asked) -> BoxFuture<'a, Click> {
+    fn click<'a>(&'a self, lives: &'a Lives, asked: PlannedRequest) -> BoxFuture<'a, Click> {
         Box::pin(async move {
             let label = asked.label();
             let _window = self.window.lock().await;

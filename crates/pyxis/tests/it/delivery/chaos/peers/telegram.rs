@@ -48,16 +48,16 @@ impl Peer for TelegramPeer {
         })
     }
 
-    fn shown(&self) -> Vec<Shown> {
+    fn announcements(&self) -> Vec<Announcement> {
         let all = self.telegram.messages().into_iter();
-        all.map(|one| Shown { id: Some(one.id.to_string()), text: one.text }).collect()
+        all.map(|one| Announcement { id: Some(one.id.to_string()), text: one.text }).collect()
     }
 
     fn account(&self) -> Option<&'static str> {
         Some("42")
     }
 
-    fn click<'a>(&'a self, _lives: &'a Lives, asked: Asked) -> BoxFuture<'a, Click> {
+    fn click<'a>(&'a self, _lives: &'a Lives, asked: PlannedRequest) -> BoxFuture<'a, Click> {
         Box::pin(async move {
             let found = self.telegram.messages().into_iter().rev().find(|one| asked.is_in(&one.text));
             let Some(message) = found.filter(|one| one.labels().contains(&asked.label())) else {

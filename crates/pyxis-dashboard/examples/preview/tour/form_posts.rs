@@ -2,7 +2,7 @@
 
 use pyxis_dashboard::view::credentials::CredentialKind;
 
-use super::{Shown, Tour};
+use super::{CapturedPage, Tour};
 use crate::support::PASSWORD;
 
 /// Targets and fields of the owner's forms, in order. A § stands for the text of a stranger.
@@ -109,7 +109,8 @@ impl Tour {
         for address in given.chain(kinds).collect::<Vec<_>>() {
             self.get(&address).await;
         }
-        let alone = |page: &Shown| Some(format!("/approve/{}", page.place.strip_prefix("/app/approvals/")?));
+        let alone =
+            |page: &CapturedPage| Some(format!("/approve/{}", page.place.strip_prefix("/app/approvals/")?));
         for path in self.pages.iter().filter_map(alone).collect::<Vec<_>>() {
             self.get(&path).await;
         }
@@ -118,7 +119,7 @@ impl Tour {
             ["/app/inbox", "/app/account", "/app/policies", "/app/notifications", "/app/people", &staged]
         {
             let page = self.member.get(path).await;
-            self.keep(&format!("member {path}"), page);
+            self.capture(&format!("member {path}"), page);
         }
         self.visit_as_stranger().await;
     }
@@ -127,19 +128,19 @@ impl Tour {
         let mut stranger = self.server.browser();
         for path in ["/sign-in", "/sign-in?ended=1", "/sign-in?next=/approve/x", "/link/used", "/nothing"] {
             let page = stranger.get(path).await;
-            self.keep(path, page);
+            self.capture(path, page);
         }
         let stale = stranger.post("/sign-in", &[], &[]).await;
-        self.keep("stale form", stale);
+        self.capture("stale form", stale);
         let answer = [("ceremony", "x"), ("credential", "{}")];
         let refused = stranger.submit("/sign-in", "/sign-in/passkey", &answer).await;
-        self.keep("POST /sign-in/passkey", refused);
+        self.capture("POST /sign-in/passkey", refused);
         let email = self.text("eve@example.com");
         for attempt in 0..20 {
             let page = stranger.sign_in(&email, PASSWORD).await;
             let locked = page.status == http::StatusCode::TOO_MANY_REQUESTS;
             if attempt == 0 || locked {
-                self.keep("POST /sign-in", page);
+                self.capture("POST /sign-in", page);
             }
             // One tour is locked out: each attempt hashes a password.
             if locked || !self.hostile.is_empty() {
@@ -148,10 +149,10 @@ impl Tour {
         }
         for link in std::mem::take(&mut self.links) {
             let page = stranger.get(&link).await;
-            self.keep("/link/confirm", page);
+            self.capture("/link/confirm", page);
             let differ = [("password", PASSWORD), ("password_again", "other")];
             let page = stranger.submit(&link, &link, &differ).await;
-            self.keep("POST /link/differ", page);
+            self.capture("POST /link/differ", page);
         }
     }
 

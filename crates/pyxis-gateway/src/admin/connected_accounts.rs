@@ -21,14 +21,14 @@ use pyxis_store::{Store, grants};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{StoredGrant, TokenRequest};
 use crate::config::Config;
 use crate::credentials::token_endpoint::{self, GrantedToken, TokenClient, form_encoded};
+use crate::credentials::tokens::{self, StoredGrant, TokenRequest};
 use crate::error::{Error, Result};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
-use crate::task_ends::TaskEnds;
+use crate::tasks::TaskEnds;
 
 /// How long a person may take at the provider.
 const WINDOW: Duration = Duration::from_mins(10);
@@ -71,7 +71,7 @@ pub async fn is_needed(store: &Store, keyring: &Keyring, row: &CredentialRow) ->
     let credential = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated)?;
     let kept =
         TokenRequest::new(&credential, &SecretValue::Text(String::new())).load_stored(store, keyring).await?;
-    Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(super::REAUTHORIZE)))
+    Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(tokens::REAUTHORIZE)))
 }
 
 /// Begins a connection; the address of the provider's page of consent.
@@ -187,7 +187,7 @@ async fn store_grant(
     let raised = credentials::raise_version(&mut change.tx, workspace, id, subject.row.version, now).await?;
     subject.row.version = raised.ok_or(CHANGED)?;
     let (stored, _) =
-        super::to_store(&state.keyring, &*state.entropy, now, &subject, granted, StoredGrant::default());
+        tokens::to_store(&state.keyring, &*state.entropy, now, &subject, granted, StoredGrant::default());
     oauth_tokens::put(&mut change.tx, &stored).await?;
     grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
     let mut ends = TaskEnds::default();

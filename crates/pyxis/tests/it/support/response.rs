@@ -8,20 +8,20 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 /// A response whose body has not been read yet.
-pub(crate) struct Opened {
+pub(crate) struct StreamedResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     body: Incoming,
     connection: JoinHandle<()>,
 }
 
-impl Drop for Opened {
+impl Drop for StreamedResponse {
     fn drop(&mut self) {
         self.connection.abort();
     }
 }
 
-impl Opened {
+impl StreamedResponse {
     pub(super) fn new(response: Response<Incoming>, connection: JoinHandle<()>) -> Self {
         let (parts, body) = response.into_parts();
         Self { status: parts.status.as_u16(), headers: parts.headers, body, connection }
@@ -38,11 +38,11 @@ impl Opened {
     }
 
     /// The rest. Panics if the body is broken off.
-    pub(crate) async fn read(self) -> Answer {
+    pub(crate) async fn read(self) -> HttpResponse {
         self.try_read().await.expect("a body that is not broken off")
     }
 
-    pub(crate) async fn try_read(mut self) -> Result<Answer, hyper::Error> {
+    pub(crate) async fn try_read(mut self) -> Result<HttpResponse, hyper::Error> {
         let mut body = BytesMut::new();
         let mut trailers = HeaderMap::new();
         while let Some(frame) = self.body.frame().await {
@@ -51,20 +51,20 @@ impl Opened {
                 Err(frame) => trailers = frame.into_trailers().expect("data or trailers"),
             }
         }
-        Ok(Answer { status: self.status, headers: self.headers.clone(), body: body.freeze(), trailers })
+        Ok(HttpResponse { status: self.status, headers: self.headers.clone(), body: body.freeze(), trailers })
     }
 }
 
 /// A complete response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) trailers: HeaderMap,
 }
 
-impl Answer {
+impl HttpResponse {
     /// The only value of a header; `None` if it is absent. Panics if it came twice.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.get_all(name).iter();
