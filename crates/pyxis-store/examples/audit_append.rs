@@ -14,6 +14,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::WorkspaceId;
+use pyxis_core::policy::Method;
 use pyxis_store::audit::{Appender, AuditKeys, AuditRecord};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
@@ -76,7 +77,7 @@ fn record(now: UnixMillis) -> AuditRecord {
         actor_name: "default-agent".to_owned(),
         credential: Some("payments".to_owned()),
         decision: Some(AuditDecision::Auto.into()),
-        method: Some("GET".to_owned()),
+        method: Some(Method::Get.into()),
         host: Some("api.example.com".to_owned()),
         detail: r#"{"path":"/v1/customers/42","rule":"auto_method","request_id":"0199b1c0"}"#.to_owned(),
         ..AuditRecord::default()

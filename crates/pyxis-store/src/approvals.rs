@@ -63,7 +63,7 @@ row! {
         /// Kind of operation.
         kind: ApprovalKind,
         /// HTTP method.
-        method: String,
+        method: StoredName<Method>,
         /// Host name of the target.
         target_host: String,
         /// The full URL, sealed for [`target_aad`].
@@ -155,7 +155,7 @@ pub struct NewApproval {
     /// Kind of operation.
     pub kind: ApprovalKind,
     /// HTTP method.
-    pub method: String,
+    pub method: Method,
     /// Host name of the target.
     pub target_host: String,
     /// The full URL, sealed for [`target_aad`].
@@ -243,7 +243,7 @@ pub async fn insert(tx: &mut Tx, new: &NewApproval, sealed_request: Sealed) -> R
     .bind(&new.credential_name)
     .bind(new.credential_version)
     .bind(new.kind)
-    .bind(&new.method)
+    .bind(new.method.as_str())
     .bind(&new.target_host)
     .bind(&new.sealed_target)
     .bind(new.rule.as_str())

@@ -22,6 +22,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::{GrantId, TxnId, WorkspaceId};
+use pyxis_core::policy::Method;
 use sha2::Sha256;
 
 use crate::cipher::Keyring;
@@ -67,7 +68,7 @@ pub struct AuditRecord {
     /// Decision about the request.
     pub decision: Option<StoredName<AuditDecision>>,
     /// HTTP method.
-    pub method: Option<String>,
+    pub method: Option<StoredName<Method>>,
     /// Host name of the target.
     pub host: Option<String>,
     /// Transaction id of the approval request.
@@ -210,7 +211,7 @@ impl AuditRecord {
         put_text(out, Some(&self.actor_name));
         put_text(out, self.credential.as_deref());
         put_text(out, self.decision.as_ref().map(StoredName::as_str));
-        put_text(out, self.method.as_deref());
+        put_text(out, self.method.as_ref().map(StoredName::as_str));
         put_text(out, self.host.as_deref());
         put_id(out, self.txn_id.as_ref());
         put_id(out, self.grant_id.as_ref());

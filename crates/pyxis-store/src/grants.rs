@@ -2,10 +2,11 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, GrantId, TxnId, UserId, WorkspaceId};
+use pyxis_core::policy::Method;
 
 use crate::db::{SqlQuery, readable, row, sql};
 use crate::page::Page;
-use crate::{Executor, StoreError, Tx};
+use crate::{Executor, StoreError, StoredName, Tx};
 
 row! {
     pub GrantRow: "grants", grant_columns {
@@ -20,7 +21,7 @@ row! {
         /// The only agent that it covers; `None` covers all.
         agent_id: Option<AgentId>,
         /// HTTP method.
-        method: String,
+        method: StoredName<Method>,
         /// Exact canonical route.
         route: String,
         /// Approval that opened it.
@@ -61,7 +62,7 @@ pub struct NewGrant {
     /// The only agent that it covers; `None` covers all.
     pub agent_id: Option<AgentId>,
     /// HTTP method.
-    pub method: String,
+    pub method: Method,
     /// Exact canonical route.
     pub route: String,
     /// Approval that opened it.
@@ -88,7 +89,7 @@ pub struct GrantLookup<'a> {
     /// Current version of the credential.
     pub credential_version: i64,
     /// HTTP method.
-    pub method: &'a str,
+    pub method: Method,
     /// Exact canonical route.
     pub route: &'a str,
     /// Requesting agent. `None` finds only grants for all agents.
@@ -109,7 +110,7 @@ pub async fn insert(executor: impl Executor, new: &NewGrant) -> Result<(), Store
     .bind(new.credential_id)
     .bind(new.credential_version)
     .bind(new.agent_id)
-    .bind(&new.method)
+    .bind(new.method.as_str())
     .bind(&new.route)
     .bind(new.txn_id)
     .bind(new.created_by)
@@ -257,7 +258,7 @@ fn bound(query: SqlQuery, wanted: &GrantLookup<'_>) -> SqlQuery {
         .bind(wanted.now)
         .bind(wanted.workspace)
         .bind(wanted.credential)
-        .bind(wanted.method)
+        .bind(wanted.method.as_str())
         .bind(wanted.route)
         .bind(wanted.credential_version)
         .bind(wanted.agent)

@@ -5,7 +5,7 @@ use std::fmt;
 
 use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::grant::DecisionSurface;
-use pyxis_core::policy::Rule;
+use pyxis_core::policy::{Method, Rule};
 
 use crate::db::{Bind, Cell, Column, Value};
 
@@ -19,7 +19,7 @@ pub trait ClosedSet: Copy + Eq + 'static {
 }
 
 /// A value by its stored name, or a name that only a newer version knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum StoredName<T> {
     Known(T),
     Unknown(String),
@@ -91,6 +91,14 @@ impl ClosedSet for Rule {
     }
 }
 
+impl ClosedSet for Method {
+    const ALL: &'static [Self] = Self::ALL;
+
+    fn name(self) -> &'static str {
+        self.as_str()
+    }
+}
+
 impl ClosedSet for AuditDecision {
     const ALL: &'static [Self] = Self::ALL;
 
@@ -117,5 +125,14 @@ mod tests {
         assert!(read("require_url").is(Rule::RequireUrl));
         assert_eq!(read("by_moon_phase").as_str(), "by_moon_phase");
         assert!(StoredName::<Rule>::read(Cell::Int(1)).is_none());
+    }
+
+    #[test]
+    fn a_method_is_known_by_its_exact_name_only() {
+        let read = |text: &str| StoredName::<Method>::from_name(text.to_owned());
+        for method in Method::ALL {
+            assert!(read(method.as_str()).is(*method));
+        }
+        assert_eq!((read("get").known(), read("get").as_str()), (None, "get"));
     }
 }

@@ -7,10 +7,11 @@ mod uses;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, TaskId, WorkspaceId};
+use pyxis_core::policy::Method;
 use pyxis_core::task::TaskState;
 
 use crate::db::{row, sql};
-use crate::{Executor, StoreError, Tx, chat_messages};
+use crate::{Executor, StoreError, StoredName, Tx, chat_messages};
 
 pub use ends::{
     StoppedTask, TaskStop, stop, stop_beyond_scope, stop_for_agent, stop_for_credential, withdraw_for_agent,
@@ -66,7 +67,7 @@ row! {
         /// Version of the secret at the proposal, and then at the approval.
         credential_version: i64,
         /// HTTP method.
-        method: String,
+        method: StoredName<Method>,
         /// URL pattern.
         url: String,
         /// Conditions on the content, as a JSON list; see [`TaskActionRow::conditions`].
@@ -141,7 +142,7 @@ pub async fn insert(tx: &mut Tx, new: &TaskRow, actions: &[TaskActionRow]) -> Re
         .bind(action.credential_id)
         .bind(&action.credential_name)
         .bind(action.credential_version)
-        .bind(&action.method)
+        .bind(action.method.as_str())
         .bind(&action.url)
         .bind(&action.content)
         .bind(action.proposed_uses)

@@ -83,7 +83,7 @@ pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
         .and_then(|outcome| serde_json::from_str(&outcome.record.detail).ok())
         .unwrap_or_default();
     let status = entry.outcome.as_ref().and_then(|outcome| outcome.record.status);
-    let method = record.method.as_deref().unwrap_or("");
+    let method = record.method.as_ref().map_or("", StoredName::as_str);
     let request = match (&record.method, &record.host) {
         (Some(method), Some(host)) => {
             let route = detail["target"].as_str().map_or(host.as_str(), labels::short_route);

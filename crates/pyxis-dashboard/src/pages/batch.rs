@@ -102,7 +102,7 @@ async fn result_line(
             path: Middle::new(path, PATH),
             host: target.as_ref().map_or_else(|| shown.row.target_host.clone(), Target::authority),
             badge: badge(shown.row.state),
-            method: shown.row.method,
+            method: shown.row.method.to_string(),
             agent: shown.row.agent_name,
             credential: shown.row.credential_name,
         }

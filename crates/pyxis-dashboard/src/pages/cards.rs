@@ -98,7 +98,7 @@ impl Cards {
             cursor: cursor(row),
             gist: None,
             risk: MethodRisk::from_method(&row.method),
-            method: row.method.clone(),
+            method: row.method.to_string(),
             host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
             path: Middle::new(path, PATH),
             // A signature is not sent anywhere.
@@ -110,7 +110,7 @@ impl Cards {
             rule: if row.kind == ApprovalKind::Sign {
                 "every signature needs approval".to_owned()
             } else {
-                labels::rule(row.rule.as_str(), row.pattern.as_deref(), &row.method)
+                labels::rule(row.rule.as_str(), row.pattern.as_deref(), row.method.as_str())
             },
             content: view.content.clone(),
             signing: signing::from_view(view),
@@ -208,6 +208,9 @@ impl Cards {
         }
         if row.edits > 0 {
             return GrantOffer::Unavailable("An edited request is approved alone, without a grant.".into());
+        }
+        if row.method.known().is_none() {
+            return GrantOffer::Unavailable("No grant can cover the method of this request.".into());
         }
         if row.rule.is(Rule::Tool) || row.rule.is(Rule::ToolChanged) {
             return GrantOffer::Unavailable(

@@ -143,7 +143,7 @@ fn line(view: &ApprovalView) -> String {
     csv::line([
         row.txn_id.to_string(),
         row.created_at.to_rfc3339(),
-        row.method.clone(),
+        row.method.to_string(),
         route,
         row.agent_name.clone(),
         row.credential_name.clone(),

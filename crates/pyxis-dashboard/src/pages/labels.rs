@@ -124,7 +124,7 @@ pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
         (Rule::AutoMethod, _) => format!("{method} is allowed"),
         (Rule::RequireMethod, _) => format!("{method} needs approval"),
         (Rule::Default, _) => format!("no rule allows {method}"),
-        (Rule::GatedDefault, _) if matches!(method, "GET" | "HEAD") => {
+        (Rule::GatedDefault, _) if matches!(Method::parse(method), Some(Method::Get | Method::Head)) => {
             format!("{method} is allowed (workspace mode)")
         }
         (Rule::GatedDefault, _) => format!("{method} needs approval (workspace mode)"),

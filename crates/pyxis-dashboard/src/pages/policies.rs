@@ -77,7 +77,7 @@ const GRANTS: Table<GrantItem, SortKey<GrantItem>> = Table {
     name: "grants",
     place: ListSlot::Second,
     columns: &[
-        ("method", By::Text(|item| item.row.method.clone()), GrantItem::METHOD),
+        ("method", By::Text(|item| item.row.method.to_string()), GrantItem::METHOD),
         ("route", By::Text(|item| labels::short_route(&item.row.route).to_owned()), GrantItem::ROUTE),
         ("credential", By::Text(|item| or_removed(item.credential.as_ref())), GrantItem::CREDENTIAL),
         ("agents", By::Text(agents), GrantItem::AGENTS),
@@ -129,7 +129,7 @@ fn grant_line(item: &GrantItem, now: UnixMillis) -> GrantLine {
     let grant = &item.row;
     GrantLine {
         id: grant.id.to_string(),
-        method: grant.method.clone(),
+        method: grant.method.to_string(),
         route: labels::short_route(&grant.route).to_owned(),
         credential: or_removed(item.credential.as_ref()),
         agents: agents(item),

@@ -304,7 +304,7 @@ fn action_line(now: UnixMillis, action: &TaskActionRow, fields: Option<&Fields>)
     ActionLine {
         position,
         credential: action.credential_name.clone(),
-        method: action.method.clone(),
+        method: action.method.to_string(),
         url: action.redacted_url().to_owned(),
         // A view has only actions whose conditions can be read.
         content: action.shown_conditions().unwrap_or_default(),

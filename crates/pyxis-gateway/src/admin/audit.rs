@@ -192,7 +192,7 @@ pub fn to_json(entry: &AuditEntry) -> Value {
         "actor_name": record.actor_name,
         "credential": record.credential,
         "decision": record.decision.as_ref().map(StoredName::as_str),
-        "method": record.method,
+        "method": record.method.as_ref().map(StoredName::as_str),
         "host": record.host,
         "txn_id": record.txn_id,
         "grant_id": record.grant_id,

@@ -234,7 +234,7 @@ impl AddressedRequest<'_> {
             workspace: row.workspace_id,
             credential: row.id,
             credential_version: row.version,
-            method: self.method.as_str(),
+            method: self.method,
             route: &route,
             agent: self.agent.map(|agent| agent.id),
             now,

@@ -191,7 +191,7 @@ pub(super) async fn end_grants(
     let workspace = credential.workspace_id;
     let mut ended = 0;
     for grant in grants::list_live(&mut change.tx, workspace, credential.id, now).await? {
-        let covered = Method::parse(&grant.method).zip(Target::parse(&grant.route).ok());
+        let covered = grant.method.known().zip(Target::parse(&grant.route).ok());
         // A grant that cannot be read must not outlive a policy change.
         if covered.is_none_or(|(method, target)| tightened.revokes(method, &target)) {
             grants::end(&mut change.tx, workspace, grant.id, "policy tightened", now).await?;
@@ -214,7 +214,7 @@ pub(super) async fn stop_tasks(
     let mut ends = TaskEnds::default();
     for action in tasks::live_actions(&mut change.tx, workspace, credential.id, now).await? {
         let example = TaskUrl::parse(&action.url).ok().and_then(|url| url.example());
-        let covered = Method::parse(&action.method).zip(example);
+        let covered = action.method.known().zip(example);
         if covered.is_none_or(|(method, target)| tightened.revokes(method, &target)) {
             let stop = TaskStop::after_change("policy tightened", now);
             ends.add_stopped(
@@ -318,7 +318,7 @@ pub async fn replay(
 fn request_of(record: &audit::AuditRecord) -> Option<(Method, Target)> {
     let detail: serde_json::Value = serde_json::from_str(&record.detail).ok()?;
     let target = Target::parse(detail.get("target")?.as_str()?).ok()?;
-    Some((Method::parse(record.method.as_deref()?)?, target))
+    Some((record.method.as_ref()?.known()?, target))
 }
 
 fn explain_decision(

@@ -285,7 +285,7 @@ fn accepted(config: &Config, now: UnixMillis, row: &ApprovalRow) -> Response {
     let base = &config.base_url;
     let poll_url = format!("{base}/agent/approvals/{}", row.txn_id);
     let approval_url = format!("{base}/approve/{}", row.txn_id);
-    let is_websocket = row.method == Method::WebSocket.as_str();
+    let is_websocket = row.method.is(Method::WebSocket);
     let agent_hint = if is_websocket && row.state == ApprovalState::Approved {
         format!("The WebSocket to {} is approved. Open it again within 15 minutes", row.target_host)
     } else if row.state == ApprovalState::Approved {

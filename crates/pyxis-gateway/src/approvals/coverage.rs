@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
+use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
-use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditFilter};
+use pyxis_store::{Store, StoredName};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,7 +22,7 @@ const LOOKED_AT: u32 = 1000;
 #[derive(Clone, Debug, Default)]
 pub struct RecentRequests {
     looked_at: usize,
-    made: HashMap<(String, String, String), BTreeMap<String, u64>>,
+    made: HashMap<(String, StoredName<Method>, String), BTreeMap<String, u64>>,
 }
 
 /// Number of matching requests, and their agents.
@@ -62,8 +63,8 @@ impl RecentRequests {
     }
 
     /// Requests that a grant with this scope would have covered.
-    pub fn covered_by(&self, credential: &str, method: &str, route: &str) -> GrantCoverage {
-        let key = (credential.to_owned(), method.to_owned(), route.to_owned());
+    pub fn covered_by(&self, credential: &str, method: &StoredName<Method>, route: &str) -> GrantCoverage {
+        let key = (credential.to_owned(), method.clone(), route.to_owned());
         let made = self.made.get(&key);
         GrantCoverage {
             looked_at: self.looked_at,

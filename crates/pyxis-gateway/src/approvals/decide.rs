@@ -231,7 +231,7 @@ impl Submission<'_> {
         tx.commit().await?;
         count(decided.state);
         // A WebSocket is opened by its agent, who is woken by the event.
-        if decided.state == ApprovalState::Approved && row.method != Method::WebSocket.as_str() {
+        if decided.state == ApprovalState::Approved && !row.method.is(Method::WebSocket) {
             state.work.approved(row.workspace_id, txn);
         }
         Ok(Some(decided))
@@ -451,13 +451,17 @@ impl DecisionContext<'_> {
                 "the URL contains a stored secret, so no grant can be opened; approve without a grant";
             return Err(Error::field("grant_seconds", detail));
         }
+        let method = self.row.method.known().ok_or_else(|| {
+            let detail = "no grant can cover the method of this request; approve without a grant";
+            Error::field("grant_seconds", detail)
+        })?;
         let grant = NewGrant {
             id: GrantId::new(self.now, &*self.state.entropy),
             workspace_id: self.row.workspace_id,
             credential_id: self.row.credential_id,
             credential_version: self.row.credential_version,
             agent_id: wish.agent_only.then_some(self.row.agent_id),
-            method: self.row.method.clone(),
+            method,
             route,
             txn_id: Some(self.row.txn_id),
             created_by: self.approver.user,

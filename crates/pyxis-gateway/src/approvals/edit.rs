@@ -100,7 +100,7 @@ pub(super) async fn prepare(
     let redactor = Redactor::of_workspace(&state.store, &state.keyring, row.workspace_id, &own).await?;
     let max = state.config.pending_body_max;
     let edited = apply::apply(edit, &asked, &credential, &redactor, max)?;
-    let digest = request_digest(&edited, &row.method, &credential.row, row.agent_id);
+    let digest = request_digest(&edited, row.method.as_str(), &credential.row, row.agent_id);
     if digest == row.digest {
         return Err(Error::field(FIELD, "changes nothing; approve without it"));
     }
@@ -134,7 +134,7 @@ pub(super) fn uneditable(row: &ApprovalRow, is_tool: bool) -> Option<&'static st
     if row.kind == ApprovalKind::Sign {
         return Some("a payload to sign cannot be edited; deny it and say what to change");
     }
-    if row.method == Method::WebSocket.as_str() {
+    if row.method.is(Method::WebSocket) {
         return Some("the handshake of a WebSocket cannot be edited; deny it and say what to change");
     }
     is_tool.then_some("the call of an MCP tool cannot be edited; deny it and say what to change")
@@ -154,7 +154,7 @@ async fn check_allowed(
     credential: &ResolvedCredential,
     edited: &StoredRequest,
 ) -> Result<()> {
-    let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
+    let method = row.method.known().ok_or(Error::InvalidMethod)?;
     let target = Target::parse(&edited.target).map_err(|error| Error::Internal(Box::new(error)))?;
     authorize::check_allowed_hosts(credential, &target).map_err(refused)?;
     if execute::is_denied(credential, method, &target, edited) {

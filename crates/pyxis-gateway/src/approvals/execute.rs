@@ -115,10 +115,10 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     }
     let credential = current_credential(store, row).await?;
     let request = open_request(store, &state.keyring, row).await?;
-    if request_digest(&request, &row.method, &credential.row, row.agent_id) != row.digest {
+    if request_digest(&request, row.method.as_str(), &credential.row, row.agent_id) != row.digest {
         return Err(Error::NoLongerAllowed("the stored request differs from the approved one"));
     }
-    let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
+    let method = row.method.known().ok_or(Error::InvalidMethod)?;
     let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
     // A signature is not sent anywhere, so there is no target to check.
     if row.kind == ApprovalKind::Forward {
@@ -159,7 +159,7 @@ pub(super) async fn current_credential(store: &Store, row: &ApprovalRow) -> Resu
 /// True for a WebSocket that its agent did not open in time.
 fn is_unused(now: UnixMillis, row: &ApprovalRow) -> bool {
     let last = now.minus(OPENED_WITHIN);
-    row.method == Method::WebSocket.as_str() && row.decided_at.is_none_or(|decided| decided <= last)
+    row.method.is(Method::WebSocket) && row.decided_at.is_none_or(|decided| decided <= last)
 }
 
 /// True if the policy denies the request, by its URL or by its content.
@@ -266,7 +266,7 @@ enum Begun {
 
 /// Durably records the attempt and its audit record, together.
 async fn begin(state: &State, row: &ApprovalRow, cleared: &Cleared, generation: i64) -> Result<Begun> {
-    let digest = request_digest(&cleared.request, &row.method, &cleared.credential.row, row.agent_id);
+    let digest = request_digest(&cleared.request, row.method.as_str(), &cleared.credential.row, row.agent_id);
     let mut tx = state.store.begin().await?;
     let (workspace, txn) = (row.workspace_id, row.txn_id);
     if !approvals::begin_attempt(&mut tx, workspace, txn, state.node, &digest, state.now()).await? {

@@ -201,7 +201,7 @@ fn new_approval(
         credential_name: credential.name.clone(),
         credential_version: credential.version,
         kind: ApprovalKind::Forward,
-        method: asked.method.as_str().to_owned(),
+        method: asked.method,
         target_host: words.host.clone(),
         sealed_target: state.keyring.seal(
             &*state.entropy,

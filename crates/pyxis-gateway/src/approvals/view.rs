@@ -7,7 +7,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::headers::is_sensitive;
 use pyxis_core::hex;
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
-use pyxis_core::policy::{self, ContentRule, Method, Rule};
+use pyxis_core::policy::{self, ContentRule, Rule};
 use pyxis_core::target::Target;
 use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalKind, ApprovalRow, MethodRisk};
@@ -262,7 +262,7 @@ fn content_fact(row: &ApprovalRow, request: &StoredRequest) -> Option<String> {
     let target = Target::parse(&request.target).ok()?;
     let seen = content::build(&request.headers, &target, &request.body);
     match row.pattern.as_deref() {
-        None => Some(policy::content::fact_without_rule(Method::parse(&row.method)?, &seen)),
+        None => Some(policy::content::fact_without_rule(row.method.known()?, &seen)),
         Some(text) => ContentRule::parse(text).ok().map(|rule| rule.fact(&seen)),
     }
 }

@@ -58,10 +58,12 @@ pub fn approvals_needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
 }
 
 /// True if an approval can open a useful grant. False for signatures, if several people must approve, and for an edited
-/// request. False as well if a URL rule or a content rule requires approval, which no grant covers.
+/// request. False as well if a URL rule or a content rule requires approval, which no grant covers, and for a method of a
+/// newer version.
 pub fn grantable(row: &ApprovalRow, needed: u32) -> bool {
     row.kind == ApprovalKind::Forward
         && needed <= 1
         && row.edits == 0
+        && row.method.known().is_some()
         && ![Rule::RequireUrl, Rule::Content].iter().any(|rule| row.rule.is(*rule))
 }

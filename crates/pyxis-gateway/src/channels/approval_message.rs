@@ -98,7 +98,7 @@ fn link_card(
     let facts = [
         ("Agent", Some(agent)),
         ("Credential", Some(credential)),
-        ("Method", Some(one_line(&row.method))),
+        ("Method", Some(one_line(row.method.as_str()))),
         ("Host", Some(one_line(&row.target_host))),
         ("Reason", row.reason.as_deref().map(one_line)),
         ("Edited", edit(seen)),

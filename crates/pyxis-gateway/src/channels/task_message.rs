@@ -96,7 +96,7 @@ fn hosts(actions: &[TaskActionRow]) -> (Vec<String>, usize) {
     let mut methods: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for action in actions {
         let host: String = one_line(&shown_host(action)).chars().take(HOST).collect();
-        methods.entry(host).or_default().insert(&action.method);
+        methods.entry(host).or_default().insert(action.method.as_str());
     }
     let count = methods.len();
     let line = |(host, methods): (String, BTreeSet<&str>)| {

@@ -128,7 +128,7 @@ pub(crate) fn listing(
     name.clone_into(&mut record.actor_name);
     record.credential = Some(credential.row.name.clone());
     record.decision = Some(AuditDecision::Auto.into());
-    record.method = Some("POST".to_owned());
+    record.method = Some(Method::Post.into());
     record.host = Some(target.authority());
     record.detail = json(&ForwardDetail {
         target: &target.route(),
@@ -175,7 +175,7 @@ pub(crate) fn record_refusal(state: &State, asked: &ValidatedRequest<'_>, error:
 /// An approved request that is about to be sent.
 pub(crate) fn execute(config: &Config, node: NodeId, now: UnixMillis, row: &ApprovalRow) -> AuditRecord {
     let mut record = of_approved(now, row);
-    if row.method == Method::WebSocket.as_str()
+    if row.method.is(Method::WebSocket)
         && let Some(node) = sending_node(config, node)
     {
         // Its approval ends when it opens; from then on it is settled like a request that no one was asked about.
@@ -258,7 +258,7 @@ fn base(
     record.actor_name.clone_from(&asked.agent.row.name);
     record.credential = Some(asked.credential.row.name.clone());
     record.decision = Some(decision.into());
-    record.method = Some(asked.method.as_str().to_owned());
+    record.method = Some(asked.method.into());
     record.host = Some(words.host.clone());
     record
 }

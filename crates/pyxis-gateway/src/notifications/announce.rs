@@ -29,7 +29,7 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
     let payload = Payload::Requested(Requested {
         txn: row.txn_id,
         credential_name: &row.credential_name,
-        method: &row.method,
+        method: row.method.as_str(),
         target: &row.target_host,
         body_preview: preview.as_deref(),
         summary: row.reason.as_deref(),

@@ -58,7 +58,7 @@ pub(super) async fn build(
 fn request(row: &ApprovalRow, facts: &RecordedFacts) -> ReceiptRequest {
     ReceiptRequest {
         kind: row.kind.as_str().to_owned(),
-        method: row.method.clone(),
+        method: row.method.to_string(),
         host: facts.host.clone().unwrap_or_default(),
         target: facts.target.clone(),
         digest: row.asked_digest.as_ref().unwrap_or(&row.digest).clone(),

@@ -121,7 +121,7 @@ pub(crate) async fn use_grant(
         workspace: asked.agent.workspace_id(),
         credential: row.id,
         credential_version: row.version,
-        method: asked.method.as_str(),
+        method: asked.method,
         route: &asked.target.route(),
         agent: Some(asked.agent.id()),
         now,

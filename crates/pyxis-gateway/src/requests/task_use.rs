@@ -47,8 +47,7 @@ pub(crate) async fn candidates(
         return Ok(Vec::new());
     }
     let passkey_required = task::passkey_required(authorize::policy_of(credential));
-    let (id, version) = (credential.row.id, credential.row.version);
-    let (credential, credential_version, method) = (id, version, method.as_str());
+    let (credential, credential_version) = (credential.row.id, credential.row.version);
     let wanted = TaskLookup {
         workspace,
         agent,

@@ -320,7 +320,7 @@ fn detail_of(actions: &[TaskActionRow], kept: &[u32]) -> Result<Vec<Value>> {
     each.map(|(action, uses)| -> Result<Value> {
         Ok(json!({
             "credential": action.credential_name,
-            "method": action.method,
+            "method": action.method.as_str(),
             "url": action.redacted_url(),
             "content": action.shown_conditions()?,
             "max_uses": uses,

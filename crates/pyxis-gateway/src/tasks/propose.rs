@@ -247,7 +247,7 @@ fn action_row(
         credential_id: credential.row.id,
         credential_name: credential.row.name.clone(),
         credential_version: credential.row.version,
-        method: action.method.as_str().to_owned(),
+        method: action.method.into(),
         url: action.url.as_str().to_owned(),
         content: json!(texts(action)).to_string(),
         proposed_uses: action.max_uses.into(),
@@ -336,7 +336,7 @@ async fn store(
     for action in actions {
         requested.push(json!({
             "credential": action.credential_name,
-            "method": action.method,
+            "method": action.method.as_str(),
             "url": action.redacted_url(),
             "content": action.shown_conditions()?,
             "max_uses": action.max_uses,

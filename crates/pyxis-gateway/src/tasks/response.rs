@@ -116,7 +116,7 @@ impl From<TaskActionRow> for TaskActionResponse {
         Self {
             position: row.position,
             credential: row.credential_name,
-            method: row.method,
+            method: row.method.to_string(),
             url: row.shown_url.unwrap_or(row.url),
             content,
             proposed_uses: row.proposed_uses,

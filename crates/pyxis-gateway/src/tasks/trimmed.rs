@@ -54,7 +54,7 @@ impl TrimmedTask {
 pub(super) fn digest(row: &TaskRow, actions: &[TaskActionRow], trimmed: &TrimmedTask) -> Result<String> {
     let mut remaining: Vec<Value> = Vec::new();
     for (action, uses) in actions.iter().zip(&trimmed.kept).filter(|(_, uses)| **uses > 0) {
-        let (method, url) = (&action.method, action.redacted_url());
+        let (method, url) = (action.method.as_str(), action.redacted_url());
         let content = action.shown_conditions()?;
         remaining.push(json!([action.position, action.credential_name, method, url, content, uses]));
     }
@@ -73,6 +73,7 @@ mod tests {
     use pyxis_core::clock::UnixMillis;
     use pyxis_core::entropy::SeededEntropy;
     use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
+    use pyxis_core::policy::Method;
     use pyxis_core::task::TaskState;
 
     use super::*;
@@ -108,7 +109,7 @@ mod tests {
             credential_id: CredentialId::new(UnixMillis(0), &SeededEntropy::new(2)),
             credential_name: "github".to_owned(),
             credential_version: 1,
-            method: "PATCH".to_owned(),
+            method: Method::Patch.into(),
             url: url.to_owned(),
             content: r#"["json /state = \"closed\""]"#.to_owned(),
             proposed_uses: 20,
@@ -153,7 +154,7 @@ mod tests {
         others.push(digest_of(&TaskRow { id, ..row() }, &pair, &[5, 5], 60));
         let changed: [fn(&mut TaskActionRow); 4] = [
             |action| action.url.push('c'),
-            |action| action.method = "POST".to_owned(),
+            |action| action.method = Method::Post.into(),
             |action| action.credential_name = "gitlab".to_owned(),
             |action| action.content = "[]".to_owned(),
         ];

@@ -1,12 +1,13 @@
 //! The inbox: one page of many pending requests, their number, and their agents.
 
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
+use pyxis_core::policy::Method;
 
 use super::ordered::{after, ordered};
 use super::{ApprovalFilter, matching};
 use crate::cipher::Sealed;
 use crate::db::sql;
-use crate::{Executor, StoreError};
+use crate::{Executor, StoreError, StoredName};
 
 /// Risk of a request, judged by its HTTP method alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +20,11 @@ pub enum MethodRisk {
 }
 
 impl MethodRisk {
-    /// Risk of a stored method.
-    pub fn from_method(method: &str) -> Self {
-        match method {
-            "GET" | "HEAD" | "OPTIONS" => Self::Read,
-            "DELETE" => Self::Delete,
+    /// Risk of a stored method. One of a newer version can write.
+    pub fn from_method(method: &StoredName<Method>) -> Self {
+        match method.known() {
+            Some(method) if method.is_safe() => Self::Read,
+            Some(Method::Delete) => Self::Delete,
             _ => Self::Write,
         }
     }

@@ -96,7 +96,7 @@ fn columns(row: &AuditRow) -> Value {
         ("grant_id", record.grant_id.map(|id| id.to_string())),
         ("host", record.host.clone()),
         ("kind", Some(record.event.as_stored().to_owned())),
-        ("method", record.method.clone()),
+        ("method", record.method.as_ref().map(ToString::to_string)),
         ("txn_id", record.txn_id.map(|id| id.to_string())),
         ("workspace_id", record.workspace_id.map(|id| id.to_string())),
     ];

@@ -8,6 +8,7 @@ use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
+use pyxis_core::policy::Method;
 
 use super::ordered::AuditColumn;
 use super::{AuditRow, audit_columns, read_rest, sent_without_asking};
@@ -26,8 +27,8 @@ pub struct AuditFilter {
     pub credential: Option<String>,
     /// Decision about the request. An unknown word matches records of newer versions only.
     pub decision: Option<StoredName<AuditDecision>>,
-    /// HTTP method.
-    pub method: Option<String>,
+    /// HTTP method. An unknown word matches records of newer versions only.
+    pub method: Option<StoredName<Method>>,
     /// Host name of the target.
     pub host: Option<String>,
     /// First digit of the status of the record or its outcome.

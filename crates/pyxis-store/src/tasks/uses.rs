@@ -2,6 +2,7 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, TaskId, WorkspaceId};
+use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
 use pyxis_core::task::TaskUrl;
 
@@ -21,7 +22,7 @@ pub struct TaskLookup<'a> {
     /// Current version of the credential.
     pub credential_version: i64,
     /// HTTP method.
-    pub method: &'a str,
+    pub method: Method,
     /// URL of the request.
     pub target: &'a Target,
     /// True if only tasks that a passkey confirmed count.
@@ -54,7 +55,7 @@ pub async fn covering(
     ))
     .bind(wanted.workspace)
     .bind(wanted.credential)
-    .bind(wanted.method)
+    .bind(wanted.method.as_str())
     .bind(wanted.credential_version)
     .bind(wanted.agent)
     .bind(wanted.now)

@@ -3,6 +3,7 @@
 use pyxis_core::audit_decision::AuditDecision;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
+use pyxis_core::policy::Method;
 use pyxis_store::audit::{
     self, Appender, AuditColumn, AuditFilter, AuditKeys, AuditRecord, ChainVerdict, Checkpoint, Damage,
     DamageKind, HeadMatch,
@@ -24,7 +25,7 @@ fn record(ws: WorkspaceId, millis: i64) -> AuditRecord {
         actor_name: "default-agent".to_owned(),
         credential: Some("api".to_owned()),
         decision: Some(AuditDecision::Auto.into()),
-        method: Some("GET".to_owned()),
+        method: Some(Method::Get.into()),
         host: Some("api.example.com".to_owned()),
         detail: r#"{"path":"/v1/100%_sure"}"#.to_owned(),
         ..AuditRecord::default()
@@ -210,7 +211,7 @@ engines! {
     async fn a_search_joins_outcomes_filters_and_pages(main: &Workspace) {
         let denied = AuditRecord {
             decision: Some(AuditDecision::Denied.into()),
-            method: Some("POST".to_owned()),
+            method: Some(Method::Post.into()),
             actor_name: "Other".to_owned(),
             ..record(main.id, 5)
         };
@@ -229,7 +230,7 @@ engines! {
         assert_eq!(find(AuditFilter { beyond_seq: Some(2), limit: 1, ..all() }).await, [(1, Some(3))]);
         for filter in [
             AuditFilter { events: vec![AuditEvent::RequestReceived, AuditEvent::UserAdded], decision: Some(AuditDecision::Denied.into()), ..all() },
-            AuditFilter { method: Some("POST".to_owned()), ..all() },
+            AuditFilter { method: Some(Method::Post.into()), ..all() },
             AuditFilter { text: Some("oTHER".to_owned()), ..all() },
             AuditFilter { from: Some(at(2)), to: Some(at(6)), ..all() },
         ] {

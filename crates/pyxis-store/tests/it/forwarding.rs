@@ -3,6 +3,7 @@
 use pyxis_core::approval_mode::ForwardState;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, UserId};
+use pyxis_core::policy::Method;
 use pyxis_store::approvals::{self, Finish, NewApproval};
 use pyxis_store::nodes;
 use pyxis_testkit::engines;
@@ -47,7 +48,7 @@ engines! {
     }
 
     async fn an_approved_websocket_waits_for_its_agent_and_not_for_ever(main: &Workspace) {
-        let new = NewApproval { method: "WEBSOCKET".to_owned(), ..new_approval(main, "k") };
+        let new = NewApproval { method: Method::WebSocket, ..new_approval(main, "k") };
         insert_approval(main, &new).await;
         let found = async |dedupe: &str, since| {
             let found = approvals::find_unopened(&main.store, main.id, dedupe, at(since)).await.unwrap();

@@ -2,6 +2,7 @@
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{AgentId, CredentialId, GrantId, UserId};
+use pyxis_core::policy::Method;
 use pyxis_store::Page;
 use pyxis_store::grants::{self, GrantLookup, NewGrant};
 use pyxis_testkit::engines;
@@ -15,7 +16,7 @@ fn new_grant(main: &Workspace, credential: CredentialId) -> NewGrant {
         credential_id: credential,
         credential_version: 1,
         agent_id: None,
-        method: "POST".to_owned(),
+        method: Method::Post,
         route: "https://api.example.com/v1".to_owned(),
         txn_id: None,
         created_by: UserId::new(NOW, &OsEntropy),
@@ -31,7 +32,7 @@ fn wanted(main: &Workspace, credential: CredentialId) -> GrantLookup<'static> {
         workspace: main.id,
         credential,
         credential_version: 1,
-        method: "POST",
+        method: Method::Post,
         route: "https://api.example.com/v1",
         agent: Some(AgentId::new(NOW, &OsEntropy)),
         now: NOW,
@@ -55,7 +56,7 @@ engines! {
             GrantLookup { workspace: other, ..fits },
             GrantLookup { credential: CredentialId::new(at(1), &OsEntropy), ..fits },
             GrantLookup { credential_version: 2, ..fits },
-            GrantLookup { method: "PUT", ..fits },
+            GrantLookup { method: Method::Put, ..fits },
             GrantLookup { route: "https://api.example.com/v1/x", ..fits },
             GrantLookup { now: at(1000), ..fits },
         ] {

@@ -47,6 +47,7 @@ mod score_jobs;
 mod scorers;
 mod scores;
 mod stamps;
+mod stored_methods;
 mod task_messages;
 mod tasks;
 mod transactions;

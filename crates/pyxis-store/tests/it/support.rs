@@ -9,7 +9,7 @@ use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{OsEntropy, token};
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
-use pyxis_core::policy::Rule;
+use pyxis_core::policy::{Method, Rule};
 use pyxis_store::approvals::{ApprovalKind, NewApproval};
 use pyxis_store::{agents, approvals, credentials, users};
 pub(crate) use pyxis_testkit::installation::{START as NOW, Workspace};
@@ -126,7 +126,7 @@ pub(crate) fn new_approval(main: &Workspace, dedupe: &str) -> NewApproval {
         credential_name: "api".to_owned(),
         credential_version: 1,
         kind: ApprovalKind::Forward,
-        method: "POST".to_owned(),
+        method: Method::Post,
         target_host: "api.example.com".to_owned(),
         sealed_target: main.keyring.seal(&OsEntropy, &target, b"https://api.example.com/v1"),
         rule: Rule::Default,

@@ -3,6 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{AgentId, CredentialId, TaskId};
+use pyxis_core::policy::Method;
 use pyxis_core::task::TaskState;
 use pyxis_store::tasks::{self, TaskActionRow, TaskFilter, TaskRow};
 use pyxis_testkit::engines;
@@ -45,7 +46,7 @@ pub(crate) async fn add(
             credential_id: *credential,
             credential_name: "api".to_owned(),
             credential_version: 1,
-            method: "POST".to_owned(),
+            method: Method::Post.into(),
             url: "https://api.example.com/".to_owned(),
             content: "[]".to_owned(),
             proposed_uses: 2,

@@ -20,7 +20,7 @@ pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
                         "id": row.id,
                         "credential_id": row.credential_id,
                         "agent_id": row.agent_id,
-                        "method": row.method,
+                        "method": row.method.as_str(),
                         "route": row.route,
                         "created_by": row.created_by_email,
                         "expires_at": row.expires_at.to_rfc3339(),

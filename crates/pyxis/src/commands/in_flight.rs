@@ -12,7 +12,7 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_gateway::admin::workspaces;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::audit::{self, AuditEntry};
-use pyxis_store::promotions;
+use pyxis_store::{StoredName, promotions};
 use serde_json::{Value, json};
 
 use super::{out, workspace};
@@ -106,7 +106,7 @@ fn approval_json(row: &ApprovalRow, workspace: &str) -> Value {
         "state": state(row),
         "agent": row.agent_name,
         "credential": row.credential_name,
-        "method": row.method,
+        "method": row.method.as_str(),
         "host": row.target_host,
         "txn_id": row.txn_id.to_string(),
         "decided_at": row.decided_at.map(UnixMillis::to_rfc3339),
@@ -135,7 +135,7 @@ fn pass_json(entry: &AuditEntry, workspace: Option<&str>) -> Value {
         "state": if entry.outcome.is_some() { "outcome_unknown" } else { "passed" },
         "agent": record.actor_name,
         "credential": record.credential,
-        "method": record.method,
+        "method": record.method.as_ref().map(StoredName::as_str),
         "host": record.host,
         "txn_id": record.txn_id.map(|txn| txn.to_string()),
         "seq": entry.record.seq,

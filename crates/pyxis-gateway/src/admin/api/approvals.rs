@@ -280,7 +280,7 @@ fn approval_response(config: &Config, view: ApprovalView, policy: Option<&Policy
         status: row.state,
         agent_name: row.agent_name,
         credential_name: row.credential_name,
-        method: row.method,
+        method: row.method.to_string(),
         target: view.target,
         target_host: row.target_host,
         reason: row.reason,

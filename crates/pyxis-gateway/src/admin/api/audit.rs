@@ -117,7 +117,7 @@ pub(super) async fn search(
         actor: search.actor.map(Into::into),
         credential: search.credential,
         decision: search.decision.map(StoredName::from_name),
-        method: search.method,
+        method: search.method.map(StoredName::from_name),
         host: search.host,
         text: search.text.map(without_nul).transpose()?,
         from: time("from", search.from)?,

@@ -71,7 +71,7 @@ fn grant_response(row: GrantRow) -> GrantResponse {
     GrantResponse {
         id: row.id.to_string(),
         credential_id: row.credential_id.to_string(),
-        method: row.method,
+        method: row.method.to_string(),
         route: row.route,
         agent_id: row.agent_id.map(|id| id.to_string()),
         txn_id: row.txn_id.map(|id| id.to_string()),

@@ -61,7 +61,7 @@ async fn emit(
         actions: remaining
             .map(|action| TaskEventAction {
                 credential_name: &action.credential_name,
-                method: &action.method,
+                method: action.method.as_str(),
                 target_host: host(&action.url),
                 max_uses: action.max_uses,
             })

@@ -52,6 +52,18 @@ engines! {
         site.app.sql(&format!("UPDATE approvals SET digest = '{another}' WHERE txn_id = '{txn}'"));
         assert_eq!(fails(&site, &txn).await, "no_longer_allowed");
     }
+
+    async fn a_request_with_a_method_of_a_newer_release_is_shown_and_neither_sent_nor_granted(setup: Setup) {
+        let site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
+        site.app.sql(&format!("UPDATE approvals SET method = 'QUERY' WHERE txn_id = '{txn}'"));
+        let seen = site.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+        assert_eq!((&seen["method"], &seen["grant_coverage"]), (&json!("QUERY"), &Value::Null));
+        let refused = site.owner.decide(&txn, "approve", &json!({"grant_seconds": 900})).await;
+        let detail = refused.problem(422, "invalid_field")["detail"].to_string();
+        assert!(detail.contains("no grant can cover the method"), "{detail}");
+        assert_eq!(fails(&site, &txn).await, "no_longer_allowed");
+    }
 }
 
 #[tokio::test]
