@@ -38,6 +38,7 @@ pub use forwarding::forward::forward;
 pub use forwarding::long_responses;
 pub use pyxis_core::actor::Actor;
 pub use requests::entry_point::EntryPoint;
+pub use requests::presence::ClientPresence;
 pub use runtime::mtls_clients::{expiring_client_certificates, first_client_certificate_expiry};
 pub use runtime::resolve::CredentialOptions;
 pub use runtime::secret_value::SecretValue;

@@ -10,6 +10,7 @@ pub(crate) mod entry_point;
 pub(crate) mod handshake;
 pub(crate) mod idempotency;
 pub(crate) mod limits;
+pub(crate) mod presence;
 pub(crate) mod task_use;
 pub(crate) mod tool_rules;
 pub(crate) mod validated_request;

@@ -45,6 +45,7 @@ impl AgentRequests {
             .method(Method::POST)
             .uri(gateway::FORWARD)
             .extension(caller.agent.key)
+            .extension(caller.presence.clone())
             .header("x-px-credential", text(&call.credential)?)
             .header("x-px-target", text(&call.url)?)
             .header("x-px-method", text(&call.method)?);
@@ -155,9 +156,9 @@ impl AgentRequests {
         method: Method,
         path: &str,
     ) -> Result<Response<Body>, http::Error> {
-        let request =
-            Request::builder().method(method).uri(path).extension(caller.agent.key).body(Body::empty())?;
-        self.deliver(request).await
+        let request = Request::builder().method(method).uri(path);
+        let request = request.extension(caller.agent.key).extension(caller.presence.clone());
+        self.deliver(request.body(Body::empty())?).await
     }
 
     async fn deliver(&self, request: Request<Body>) -> Result<Response<Body>, http::Error> {

@@ -8,7 +8,7 @@ use rmcp::{Peer, RoleServer};
 use crate::answer::PendingApproval;
 use crate::pending;
 
-/// Asks the client to open the page. Its answer decides nothing, so no one waits for it.
+/// Asks the client to open the page. Its answer decides nothing, so the call does not wait for it.
 pub(crate) async fn open(config: &Config, client: &Peer<RoleServer>, waiting: &PendingApproval) {
     let request = ServerRequest::ElicitRequest(pending::page_request(config, waiting));
     let sent = client.send_request_with_option(request, PeerRequestOptions::no_options()).await;

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, USER_AGENT, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_gateway as gateway;
+use pyxis_gateway::ClientPresence;
 use pyxis_gateway::connections;
 use pyxis_gateway::entry_points::{self, AgentIdentity};
 
@@ -19,12 +20,14 @@ pub(crate) struct McpCaller {
     pub(crate) agent: AgentIdentity,
     /// `User-Agent`, for clients that say nothing else about themselves.
     pub(crate) user_agent: Option<String>,
+    pub(crate) presence: ClientPresence,
 }
 
 impl McpCaller {
     pub(crate) fn new(agent: AgentIdentity, headers: &HeaderMap) -> Self {
         let user_agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
-        Self { agent, user_agent: user_agent.map(str::to_owned) }
+        let presence = ClientPresence::default();
+        Self { agent, user_agent: user_agent.map(str::to_owned), presence }
     }
 }
 

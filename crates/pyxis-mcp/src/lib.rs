@@ -2,7 +2,7 @@
 //!
 //! A thin translation. Every tool sends the request that an agent would send over HTTP. So policy, limits, audit,
 //! approvals and scrubbing are those of `/forward` by construction. The protocol itself (2026-07-28 without
-//! sessions, and the revisions before it with them) is that of the official Rust SDK.
+//! sessions, and the revisions before it with optional ones) is that of the official Rust SDK.
 
 mod agent_requests;
 mod announcements;

@@ -13,35 +13,36 @@ use http_body::Frame;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
-use crate::session_registry::Resumptions;
+/// Time in which a stream ends after its call. One whose response went elsewhere, because its client used an id twice,
+/// would never end.
+const GRACE: Duration = Duration::from_secs(5);
 
-/// Time in which a client may come back for the rest of a stream. The events ask it to come after 3 seconds.
-const RESUME: Duration = Duration::from_secs(10);
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum StreamState {
-    Open,
-    /// Ended by the server. The client comes back for the rest.
-    Closed,
-    /// Dropped with its connection.
-    Dropped,
-}
-
-/// Stream with the response to one call of a session. Other calls have none.
+/// Stream with the response to one call of a session, as the handler of the call sees it. Other calls have none.
 #[derive(Clone)]
 pub struct ResponseStream {
-    state: Arc<watch::Sender<StreamState>>,
-    resumptions: watch::Receiver<()>,
+    /// True once the server has ended the stream.
+    closed: Arc<watch::Sender<bool>>,
+    client: watch::Receiver<()>,
+}
+
+/// The client at the other end of a stream: present until this is dropped.
+type Presence = watch::Sender<()>;
+
+/// End of a stream at which the response leaves.
+pub(crate) struct StreamEnd {
+    closed: watch::Receiver<bool>,
+    presence: Presence,
+}
+
+/// A stream, for the handler and for the response.
+pub(crate) fn pair() -> (ResponseStream, StreamEnd) {
+    let (close, closed) = watch::channel(false);
+    let (presence, client) = watch::channel(());
+    (ResponseStream { closed: Arc::new(close), client }, StreamEnd { closed, presence })
 }
 
 impl ResponseStream {
-    /// A stream of a session whose client may come back.
-    pub(crate) fn new(resumptions: &Resumptions) -> Self {
-        Self { state: Arc::new(watch::Sender::new(StreamState::Open)), resumptions: resumptions.subscribe() }
-    }
-
     /// The stream of the call that a handler answers. `None` without a session.
     pub fn from_context(context: &RequestContext<RoleServer>) -> Option<Self> {
         context.extensions.get::<http::request::Parts>()?.extensions.get().cloned()
@@ -49,39 +50,31 @@ impl ResponseStream {
 
     /// Ends the stream before the call ends. The client comes back for the rest with `Last-Event-ID`.
     pub fn close(&self) {
-        self.leave(StreamState::Closed);
+        self.closed.send_replace(true);
     }
 
-    /// Resolves if the client leaves and does not come back.
+    /// Resolves if the client leaves.
     pub(crate) async fn abandoned(&self) {
-        self.reaches(StreamState::Dropped).await;
-        let mut resumptions = self.resumptions.clone();
-        if let Ok(Ok(())) = timeout(RESUME, resumptions.changed()).await {
-            // Which call it came back for is not known, so all go on.
+        let mut client = self.client.clone();
+        while client.changed().await.is_ok() {}
+        if *self.closed.borrow() {
+            // It was sent away, and comes back.
             std::future::pending::<()>().await;
         }
     }
+}
 
+impl StreamEnd {
     /// The response with this stream, which notices when the client leaves.
-    pub(crate) fn carried_by(self, response: Response) -> Response {
-        let closed = self.clone();
-        let end = async move { closed.reaches(StreamState::Closed).await };
-        bounded(response, end, Some(self))
-    }
-
-    async fn reaches(&self, state: StreamState) {
-        // The sender is here, so this never fails.
-        drop(self.state.subscribe().wait_for(|reached| *reached == state).await);
-    }
-
-    fn leave(&self, to: StreamState) {
-        self.state.send_if_modified(|state| {
-            let is_first = *state == StreamState::Open;
-            if is_first {
-                *state = to;
+    pub(crate) fn attach_to(self, response: Response) -> Response {
+        let Self { mut closed, presence } = self;
+        let end = async move {
+            // Without a sender the call has ended.
+            if closed.wait_for(|closed| *closed).await.is_err() {
+                tokio::time::sleep(GRACE).await;
             }
-            is_first
-        });
+        };
+        bounded(response, end, Some(presence))
     }
 }
 
@@ -93,13 +86,13 @@ pub(crate) fn until(response: Response, end: impl Future<Output = ()> + Send + '
 fn bounded(
     response: Response,
     end: impl Future<Output = ()> + Send + 'static,
-    stream: Option<ResponseStream>,
+    presence: Option<Presence>,
 ) -> Response {
     let kind = response.headers().get(CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
         return response;
     }
-    response.map(|events| Body::new(BoundedBody { events, end: Box::pin(end), has_ended: false, stream }))
+    response.map(|events| Body::new(BoundedBody { events, end: Box::pin(end), has_ended: false, presence }))
 }
 
 /// Body of a stream.
@@ -107,7 +100,7 @@ struct BoundedBody {
     events: Body,
     end: Pin<Box<dyn Future<Output = ()> + Send>>,
     has_ended: bool,
-    stream: Option<ResponseStream>,
+    presence: Option<Presence>,
 }
 
 impl HttpBody for BoundedBody {
@@ -131,17 +124,8 @@ impl HttpBody for BoundedBody {
             return polled;
         }
         self.has_ended = true;
+        self.presence = None;
         Poll::Ready(None)
-    }
-}
-
-impl Drop for BoundedBody {
-    fn drop(&mut self) {
-        if !self.has_ended
-            && let Some(stream) = &self.stream
-        {
-            stream.leave(StreamState::Dropped);
-        }
     }
 }
 
@@ -151,6 +135,7 @@ mod tests {
 
     use http_body_util::{BodyExt, StreamBody};
     use tokio::sync::mpsc;
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -167,46 +152,47 @@ mod tests {
     }
 
     async fn is_abandoned(stream: &ResponseStream) -> bool {
-        timeout(RESUME * 2, stream.abandoned()).await.is_ok()
+        timeout(GRACE * 2, stream.abandoned()).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_stream_that_the_server_closes_ends_after_its_events_and_is_not_abandoned() {
-        let resumptions = Resumptions::default();
-        let stream = ResponseStream::new(&resumptions);
+        let (stream, end) = pair();
         let (sender, response) = events();
         sender.send("first").unwrap();
         stream.close();
-        let response = stream.clone().carried_by(response);
-        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let body = end.attach_to(response).into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, "first");
         assert!(!is_abandoned(&stream).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_that_its_client_drops_is_abandoned_unless_the_client_comes_back() {
-        for comes_back in [false, true] {
-            let resumptions = Resumptions::default();
-            let stream = ResponseStream::new(&resumptions);
-            let (_sender, response) = events();
-            drop(stream.clone().carried_by(response));
-            if comes_back {
-                resumptions.send_replace(());
-            }
-            assert_eq!(is_abandoned(&stream).await, !comes_back);
-        }
+    async fn a_stream_is_abandoned_once_its_client_drops_it_and_not_before() {
+        let (stream, end) = pair();
+        let (_sender, response) = events();
+        let response = end.attach_to(response);
+        assert!(!is_abandoned(&stream).await);
+        drop(response);
+        assert!(is_abandoned(&stream).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_whose_call_is_answered_is_not_abandoned() {
-        let resumptions = Resumptions::default();
-        let stream = ResponseStream::new(&resumptions);
+    async fn a_stream_that_another_one_replaces_is_abandoned() {
+        let (stream, end) = pair();
         let (sender, response) = events();
-        sender.send("result").unwrap();
+        let mut body = end.attach_to(response).into_body();
         drop(sender);
-        let response = stream.clone().carried_by(response);
-        assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "result");
-        assert!(!is_abandoned(&stream).await);
+        assert!(body.frame().await.is_none());
+        assert!(is_abandoned(&stream).await, "although the body still exists");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_without_a_response_ends_after_its_call() {
+        let (stream, end) = pair();
+        let (_sender, response) = events();
+        let body = end.attach_to(response).into_body().collect();
+        drop(stream);
+        assert!(timeout(GRACE * 2, body).await.unwrap().unwrap().to_bytes().is_empty());
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{Response, StatusCode};
+use pyxis_gateway::ClientPresence;
 use pyxis_gateway::approvals::delivery::{self, TransactionTimes};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
@@ -27,8 +28,6 @@ use crate::pending::{self, RequestStateSealer};
 use crate::response_stream::ResponseStream;
 use crate::{proposed_task, proxied, task, tools};
 
-/// Result of a call that no one waits for.
-const ABANDONED: &str = "the client left before the result; send the same call again";
 /// Protocol versions, oldest first.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
@@ -114,7 +113,7 @@ impl McpServer {
             },
         };
         match (answer, &client.page_opener) {
-            // Who was asked already has seen the page; asking again would not help.
+            // A client that was asked has seen the page.
             (ProxyResponse::Pending(waiting), _) if state.is_some() => {
                 Ok(pending::text(&self.requests.gateway.config, &waiting).into())
             }
@@ -133,7 +132,10 @@ impl McpServer {
         waiting: &PendingApproval,
     ) -> ToolResult {
         let config = &self.requests.gateway.config;
-        approval_page::open(config, opener, waiting).await;
+        // One that is being sent needs no page.
+        if waiting.status == "pending" {
+            approval_page::open(config, opener, waiting).await;
+        }
         Ok(match self.poll(caller, &waiting.txn_id).await? {
             ProxyResponse::Final(result) => result.into(),
             ProxyResponse::Pending(waiting) => pending::text(config, &waiting).into(),
@@ -224,7 +226,8 @@ impl McpServer {
         }
     }
 
-    /// Reads an outcome. If it is final, it counts as delivered; the transaction of another agent stays as it is.
+    /// Reads an outcome. If it is final and the client is still here, it counts as delivered; the transaction of another
+    /// agent stays as it is.
     async fn deliver(
         &self,
         caller: &McpCaller,
@@ -233,7 +236,11 @@ impl McpServer {
     ) -> Result<ProxyResponse, ErrorData> {
         let is_own = response.status().is_success();
         let answer = answer::of_poll(response).await;
-        if is_own && let (ProxyResponse::Final(_), Ok(txn)) = (&answer, txn_id.parse()) {
+        let is_here = !caller.presence.has_left();
+        if is_own
+            && is_here
+            && let (ProxyResponse::Final(_), Ok(txn)) = (&answer, txn_id.parse())
+        {
             let store = &self.requests.gateway.store;
             delivery::delivered(store, caller.agent.workspace, txn).await.map_err(internal)?;
         }
@@ -346,11 +353,18 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> ToolResult {
-        let caller = caller(&context)?;
+        let (leave, presence) = ClientPresence::watched();
+        let caller = McpCaller { presence, ..caller(&context)? };
+        let watching = async {
+            abandoned(&context).await;
+            leave.send_replace(true);
+            std::future::pending().await
+        };
         tokio::select! {
+            // First, so that no outcome is delivered to a client that is known to have left.
             biased;
+            result = watching => result,
             result = self.use_tool(request, &caller, &context) => result,
-            () = abandoned(&context) => Err(ErrorData::invalid_request(ABANDONED, None)),
         }
     }
 
@@ -424,8 +438,8 @@ fn unknown_tool(name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("unknown tool: {name}"), None)
 }
 
-/// Resolves if no one waits for the result: the client canceled the call, or left. What a person decides from then on
-/// is kept for the same call.
+/// Resolves if the client no longer waits for the result: it canceled the call, or left. What a person decides from
+/// then on is kept for the same call. A request that needs no person is sent to its end.
 async fn abandoned(context: &RequestContext<RoleServer>) {
     let left = async {
         match ResponseStream::from_context(context) {

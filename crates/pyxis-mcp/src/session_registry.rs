@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pyxis_core::id::AgentId;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 
 use crate::session_limits::{SessionLimits, SessionSlot};
 
@@ -18,13 +18,9 @@ const ENDED: usize = 1000;
 /// Number of streams without a call that a session may have at once.
 pub(crate) const STREAMS: usize = 4;
 
-/// Tells calls that their client has come back for the rest of a stream.
-pub(crate) type Resumptions = watch::Sender<()>;
-
 /// An open session, for the messages of its agent.
 #[derive(Clone)]
 pub(crate) struct SessionHandle {
-    pub(crate) resumptions: Resumptions,
     /// Permits for streams without a call.
     pub(crate) streams: Arc<Semaphore>,
 }
@@ -90,10 +86,7 @@ impl SessionRegistry {
 
     /// Adds a session that has begun.
     pub(crate) fn insert(&self, id: String, slot: SessionSlot) {
-        let handle = SessionHandle {
-            resumptions: watch::Sender::default(),
-            streams: Arc::new(Semaphore::new(STREAMS)),
-        };
+        let handle = SessionHandle { streams: Arc::new(Semaphore::new(STREAMS)) };
         self.known().open.insert(id, OpenSession { slot, handle });
     }
 

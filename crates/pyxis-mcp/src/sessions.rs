@@ -25,16 +25,17 @@ use tokio::sync::watch;
 use crate::caller::{McpCaller, bearer};
 use crate::client_info::NEWEST;
 use crate::handshake;
-use crate::response_stream::{self, ResponseStream};
+use crate::response_stream;
 use crate::session_limits::SessionSlot;
-use crate::session_registry::{SessionHandle, SessionRegistry, SessionState};
+use crate::session_registry::{STREAMS, SessionHandle, SessionRegistry, SessionState};
 
 /// Header with the id of a session.
 const SESSION: &str = "mcp-session-id";
-/// Header with which a client comes back for the rest of a stream.
-const LAST_EVENT: &str = "last-event-id";
+/// Subject of the refusal of a session that is not open.
+const NO_SESSION: &str = "session (send `initialize` to begin one)";
 /// Refusal of one more stream of a session.
 const TOO_MANY_STREAMS: &str = "this session has 4 open streams; close one first";
+const _: () = assert!(STREAMS == 4, "the refusal names their number");
 /// Longest life of a stream that a client opens without a call. It may open the next one at once.
 const STREAM_LIFE: Duration = Duration::from_mins(5);
 
@@ -78,7 +79,7 @@ impl<S: ServerHandler + Clone> Sessions<S> {
                 SessionState::Own(session) => return self.in_session(request, id, &session).await,
                 SessionState::Unknown if request.method() == Method::POST => {}
                 SessionState::Refused | SessionState::Unknown => {
-                    return gateway::Error::not_found("session").into_response().map(Body::new);
+                    return gateway::Error::not_found(NO_SESSION).into_response().map(Body::new);
                 }
             }
         }
@@ -131,7 +132,7 @@ impl<S: ServerHandler + Clone> Sessions<S> {
     /// Answers a request of a session that belongs to its caller.
     async fn in_session(&self, request: Request, id: String, session: &SessionHandle) -> Response {
         match *request.method() {
-            Method::POST => self.call(request, session).await,
+            Method::POST => self.call(request).await,
             Method::GET => self.open_stream(request, session).await,
             Method::DELETE => {
                 let response = self.stateful.handle(request).await.map(Body::new);
@@ -145,11 +146,10 @@ impl<S: ServerHandler + Clone> Sessions<S> {
     }
 
     /// Answers a message. The handler of a call gets its stream.
-    async fn call(&self, mut request: Request, session: &SessionHandle) -> Response {
-        let stream = ResponseStream::new(&session.resumptions);
-        request.extensions_mut().insert(stream.clone());
-        let response = self.stateful.handle(request).await.map(Body::new);
-        stream.carried_by(response)
+    async fn call(&self, mut request: Request) -> Response {
+        let (stream, end) = response_stream::pair();
+        request.extensions_mut().insert(stream);
+        end.attach_to(self.stateful.handle(request).await.map(Body::new))
     }
 
     /// Opens a stream without a call, or the rest of one that broke off.
@@ -158,13 +158,10 @@ impl<S: ServerHandler + Clone> Sessions<S> {
             return gateway::Error::Conflict(TOO_MANY_STREAMS).into_response().map(Body::new);
         };
         let key = SecretString::new(bearer(request.headers()).unwrap_or_default());
-        if request.headers().contains_key(LAST_EVENT) {
-            session.resumptions.send_replace(());
-        }
         let response = self.stateful.handle(request).await.map(Body::new);
         let (gateway, stopped) = (self.gateway.clone(), self.stopped.clone());
         response_stream::until(response, async move {
-            // Goes with the stream, however that ends.
+            // Released when the stream ends.
             let _permit = permit;
             end_of_stream(&gateway, &key, stopped).await;
         })
@@ -186,7 +183,7 @@ async fn end_of_stream(gateway: &gateway::State, key: &SecretString, mut stopped
     }
 }
 
-/// The agent that was authenticated before.
+/// The authenticated agent.
 fn agent(request: &Request) -> Option<AgentId> {
     request.extensions().get::<McpCaller>().map(|caller| caller.agent.id)
 }

@@ -20,6 +20,12 @@ use crate::runtime::state::State;
 
 /// Outcome of a request, computed by the same function as `/forward`.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "decision": "require_approval",
+    "rule": "require_url",
+    "pattern": "api.github.com/repos/*/*/hooks",
+    "detail": "the URL matches require_approval_urls, which overrides every rule except deny"
+}))]
 pub struct Explanation {
     /// `refuse`: `/forward` would respond with 4xx, for example because the host is not allowed.
     #[schema(value_type = crate::values::ExplainedDecision)]

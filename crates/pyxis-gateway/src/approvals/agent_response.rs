@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -34,6 +35,7 @@ use crate::error::{Error, Result};
 use crate::problems::AlreadyDecided;
 use crate::requests::caller::CallerKey;
 use crate::requests::control::MAX_WAIT;
+use crate::requests::presence::{ClientPresence, WaitLimit};
 use crate::runtime::resolve::{ConfigCache, ResolvedAgent};
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
@@ -45,6 +47,13 @@ const POLL_AGAIN: HeaderValue = HeaderValue::from_static("2");
 
 /// The 202 response: the request is pending, or approved and being sent.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "status": "pending", "txn_id": "019c1234-5678-7abc-8def-0123456789ab",
+    "poll_url": "https://pyxis.example.org/agent/approvals/019c1234-5678-7abc-8def-0123456789ab",
+    "approval_url": "https://pyxis.example.org/approve/019c1234-5678-7abc-8def-0123456789ab",
+    "expires_at": "2026-01-31T10:05:00.250Z", "expires_in": 3600, "notification_channel": "agent_reflected",
+    "agent_hint": "A person must approve this POST request to api.github.com. Ask them to open https://pyxis.example.org/approve/019c1234-5678-7abc-8def-0123456789ab"
+}))]
 pub struct Paused {
     /// `pending` or `approved`.
     status: ApprovalState,
@@ -52,10 +61,16 @@ pub struct Paused {
     #[schema(value_type = Id)]
     txn_id: String,
     /// URL at which the agent polls for the outcome.
-    #[schema(value_type = Uri)]
+    #[schema(
+        format = "uri",
+        example = "https://pyxis.example.org/agent/approvals/019c1234-5678-7abc-8def-0123456789ab"
+    )]
     poll_url: String,
     /// URL of the approval page.
-    #[schema(value_type = Uri)]
+    #[schema(
+        format = "uri",
+        example = "https://pyxis.example.org/approve/019c1234-5678-7abc-8def-0123456789ab"
+    )]
     approval_url: String,
     /// End of the approval window.
     #[schema(value_type = Time)]
@@ -72,7 +87,16 @@ pub struct Paused {
 
 /// Status of a transaction, as polled by its agent.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Outcome)]
+#[schema(as = Outcome, example = json!({
+    "txn_id": "019c1234-5678-7abc-8def-0123456789ab", "status": "approved",
+    "created_at": "2026-01-31T09:05:00.250Z", "expires_at": "2026-01-31T10:05:00.250Z",
+    "decided_at": "2026-01-31T09:07:30.125Z", "reason": null, "upstream_status": 201, "error": null,
+    "response": {
+        "status": 201, "headers": [["content-type", "application/json"]], "body": "{\"number\":12}",
+        "body_encoding": "utf-8", "truncated": false
+    },
+    "asked": [{"channel": "slack", "kind": "room", "at": "2026-01-31T09:05:00.600Z"}]
+}))]
 pub struct TransactionStatus {
     /// Transaction id.
     #[schema(value_type = Id)]
@@ -176,7 +200,7 @@ pub(crate) async fn respond_pending(
 ) -> Result<Response> {
     let row = match wait {
         None => row,
-        Some(wait) => wait_until_settled(state, agent, row, wait).await?,
+        Some(wait) => wait_until_settled(state, agent, row, &wait.into()).await?,
     };
     answer(state, row).await
 }
@@ -322,14 +346,14 @@ fn accepted(config: &Config, now: UnixMillis, row: &ApprovalRow) -> Response {
     response
 }
 
-/// Waits until a transaction is settled, at most `wait`.
+/// Waits until a transaction is settled, up to a limit.
 pub(super) async fn wait_until_settled(
     state: &State,
     agent: &ResolvedAgent,
     row: ApprovalRow,
-    wait: Duration,
+    limit: &WaitLimit,
 ) -> Result<ApprovalRow> {
-    wait_until(state, agent, row, wait, is_settled).await
+    wait_until(state, agent, row, limit, is_settled).await
 }
 
 /// Waits until a person has decided about a transaction, at most `wait`.
@@ -339,18 +363,18 @@ pub(crate) async fn wait_until_decided(
     row: ApprovalRow,
     wait: Duration,
 ) -> Result<ApprovalRow> {
-    wait_until(state, agent, row, wait, |row| row.state != ApprovalState::Pending).await
+    wait_until(state, agent, row, &wait.into(), |row| row.state != ApprovalState::Pending).await
 }
 
-/// Waits for a state of a transaction, at most `wait`. Costs one map entry and no polling.
+/// Waits for a state of a transaction, up to a limit. Costs one map entry and no polling.
 async fn wait_until(
     state: &State,
     agent: &ResolvedAgent,
     mut row: ApprovalRow,
-    wait: Duration,
+    limit: &WaitLimit,
     is_over: fn(&ApprovalRow) -> bool,
 ) -> Result<ApprovalRow> {
-    let deadline = Instant::now() + wait;
+    let deadline = Instant::now() + limit.time;
     let waiter = state.waiters.join(row.txn_id);
     loop {
         let mut changed = std::pin::pin!(waiter.changed());
@@ -366,6 +390,7 @@ async fn wait_until(
         tokio::select! {
             () = changed => {}
             () = tokio::time::sleep_until(until) => {}
+            () = limit.client.left() => return Ok(row),
         }
     }
 }
@@ -413,12 +438,16 @@ pub async fn poll(
     Extract(state): Extract<State>,
     Path(txn): Path<String>,
     Query(query): Query<PollQuery>,
+    presence: Option<Extension<ClientPresence>>,
     key: CallerKey,
 ) -> Result<Response> {
     let (agent, row) = find(&state.store, &state.config_cache, key, &txn).await?;
     let wait = query.wait.map(|seconds| Duration::from_secs(seconds).min(MAX_WAIT));
     let row = match wait {
-        Some(wait) => wait_until_settled(&state, &agent, row, wait).await?,
+        Some(time) => {
+            let client = presence.map(|Extension(presence)| presence).unwrap_or_default();
+            wait_until_settled(&state, &agent, row, &WaitLimit { time, client }).await?
+        }
         None => expire::expire_if_due(&state, row).await?,
     };
     let now = state.now();

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::requests::authorize::Matched;
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::Claimed;
+use crate::requests::presence::WaitLimit;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
@@ -32,15 +33,16 @@ pub(crate) async fn request_approval(
     entry_point: &EntryPoint,
     claim: Option<&Claimed>,
 ) -> Result<Response> {
-    if let Some(row) = missed(state, asked, &body, entry_point).await? {
+    let limit = WaitLimit::new(entry_point.wait, &asked.head.extensions);
+    if let Some(row) = missed(state, asked, &body, &limit).await? {
         // Each `Idempotency-Key` under which the request came leads to the one transaction.
         pause::join(&state.store, claim, &row).await?;
         return answer_entry_point(state, row).await;
     }
     let paused = pause::pause(state, asked, matched, body, claim).await?;
-    let wait = entry_point.wait(asked.control.wait);
-    let row = wait_until_settled(state, asked.agent, paused, wait).await?;
-    if is_settled(&row) {
+    let limit = WaitLimit { time: entry_point.wait(asked.control.wait), ..limit };
+    let row = wait_until_settled(state, asked.agent, paused, &limit).await?;
+    if is_settled(&row) && !limit.client.has_left() {
         delivered(&state.store, row.workspace_id, row.txn_id).await?;
     }
     answer_entry_point(state, row).await
@@ -52,7 +54,7 @@ async fn missed(
     state: &State,
     asked: &ValidatedRequest<'_>,
     body: &Bytes,
-    entry_point: &EntryPoint,
+    limit: &WaitLimit,
 ) -> Result<Option<ApprovalRow>> {
     let workspace = asked.agent.workspace_id();
     let digest = pause::dedupe(asked, &asked.target.to_string(), body);
@@ -60,8 +62,9 @@ async fn missed(
     while let Some(txn) = undelivered::find(&state.store, workspace, &digest, since).await? {
         let found = approvals::find_for_agent(&state.store, workspace, asked.agent.id(), txn).await?;
         let Some(row) = found else { return Ok(None) };
-        let row = wait_until_settled(state, asked.agent, row, entry_point.wait).await?;
-        if !is_settled(&row) || undelivered::claim(&state.store, workspace, txn).await? {
+        let row = wait_until_settled(state, asked.agent, row, limit).await?;
+        let is_deliverable = is_settled(&row) && !limit.client.has_left();
+        if !is_deliverable || undelivered::claim(&state.store, workspace, txn).await? {
             return Ok(Some(row));
         }
     }
@@ -77,7 +80,7 @@ pub(crate) async fn respond_to_duplicate(
 ) -> Result<Response> {
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     let row = found.ok_or(Error::not_found("transaction"))?;
-    let row = wait_until_settled(state, agent, row, wait).await?;
+    let row = wait_until_settled(state, agent, row, &wait.into()).await?;
     if is_settled(&row) {
         delivered(&state.store, row.workspace_id, row.txn_id).await?;
     }

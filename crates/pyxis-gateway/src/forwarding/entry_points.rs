@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::admin::explanation;
 pub use crate::admin::explanation::{ExplainedRequest, Explanation};
 use crate::connections::{is_access_token, run_tokens};
-use crate::error::Result;
+use crate::error::{Error, Result};
 pub use crate::requests::caller::CallerKey;
 use crate::requests::control;
 use crate::runtime::last_used::LastUsedBuffer;
@@ -45,10 +45,10 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
 }
 
 /// Resolves once `bearer` is refused, for a stream that outlives its request. Checks again after each change of
-/// configuration, and every minute.
+/// configuration, and every minute. A failure of the database is no refusal.
 pub async fn until_refused(state: &State, bearer: &SecretString) {
     let mut events = state.store.subscribe();
-    while resolve(state, bearer.expose()).await.is_ok() {
+    while !matches!(resolve(state, bearer.expose()).await, Err(Error::InvalidKey | Error::MissingKey)) {
         // A token may also expire.
         drop(timeout(RECHECK, configuration_change(&mut events)).await);
     }

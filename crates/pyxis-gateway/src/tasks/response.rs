@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::task::TaskState;
 use pyxis_http::admin::{Listed, Paged};
-use pyxis_http::openapi::{Id, Time, Uri, text_enum};
+use pyxis_http::openapi::{Id, Time, text_enum};
 use pyxis_store::tasks::{TaskActionRow, TaskRow};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -27,7 +27,10 @@ struct TaskFields {
     #[schema(value_type = TaskStateName)]
     state: &'static str,
     /// Page where a person decides, and sees the uses.
-    #[schema(value_type = Uri)]
+    #[schema(
+        format = "uri",
+        example = "https://pyxis.example.org/app/tasks/019c1234-5678-7abc-8def-0123456789ab"
+    )]
     page: String,
     actions: Vec<TaskActionResponse>,
     /// Proposed length from the approval, in minutes.
@@ -50,7 +53,23 @@ struct TaskFields {
 
 /// A task as the agent that proposed it sees it. It says nothing about who decided.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AgentTask)]
+#[schema(as = AgentTask, example = json!({
+    "task_id": "019c1234-5678-7abc-8def-0123456789ab",
+    "state": "approved",
+    "page": "https://pyxis.example.org/app/tasks/019c1234-5678-7abc-8def-0123456789ab",
+    "actions": [{
+        "position": 1, "credential": "github", "method": "PATCH",
+        "url": "https://api.github.com/repos/example/site/issues/*", "content": ["json /state = \"closed\""],
+        "proposed_uses": 20, "max_uses": 20, "uses": 3, "last_used_at": "2026-01-31T09:20:00.500Z"
+    }],
+    "minutes": 60,
+    "created_at": "2026-01-31T09:05:00.250Z",
+    "expires_at": "2026-01-31T10:07:30.125Z",
+    "decided_at": "2026-01-31T09:07:30.125Z",
+    "reason": null,
+    "ended_at": null,
+    "asked": [{"channel": "slack", "kind": "room", "at": "2026-01-31T09:05:00.600Z"}]
+}))]
 pub(super) struct AgentTaskResponse {
     #[serde(flatten)]
     task: TaskFields,
@@ -60,7 +79,26 @@ pub(super) struct AgentTaskResponse {
 
 /// A task as people see it.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Task)]
+#[schema(as = Task, example = json!({
+    "task_id": "019c1234-5678-7abc-8def-0123456789ab",
+    "state": "approved",
+    "page": "https://pyxis.example.org/app/tasks/019c1234-5678-7abc-8def-0123456789ab",
+    "actions": [{
+        "position": 1, "credential": "github", "method": "PATCH",
+        "url": "https://api.github.com/repos/example/site/issues/*", "content": ["json /state = \"closed\""],
+        "proposed_uses": 20, "max_uses": 20, "uses": 3, "last_used_at": "2026-01-31T09:20:00.500Z"
+    }],
+    "minutes": 60,
+    "created_at": "2026-01-31T09:05:00.250Z",
+    "expires_at": "2026-01-31T10:07:30.125Z",
+    "decided_at": "2026-01-31T09:07:30.125Z",
+    "reason": null,
+    "ended_at": null,
+    "agent_name": "default-agent",
+    "purpose": "Close the stale issues of example/site",
+    "decided_by": "ada@example.org",
+    "stopped_by": null
+}))]
 pub(crate) struct TaskResponse {
     #[serde(flatten)]
     task: TaskFields,

@@ -96,7 +96,7 @@ fn read(text: &str) -> Result<EvmAddress, Error> {
                 "removed": {"addresses": 1, "claims_hashed": 2, "score_history": 4, "scores": 1, "stamps": 2},
                 "kept": {},
                 "erased_at": "2026-01-31T09:00:00.000Z",
-                "erased_by": "owner@example.com",
+                "erased_by": "ada@example.org",
                 "audit_seq": 812,
                 "audit_mac": "5c1f0d6f4a2b9e8877665544332211000102030405060708090a0b0c0d0e0f10"
             }

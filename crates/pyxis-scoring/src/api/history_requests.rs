@@ -43,7 +43,16 @@ enum HistoryDecision {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = HistoryRequest)]
+#[schema(as = HistoryRequest, example = json!({
+    "id": "019c1234-5678-7abc-8def-0123456789ab",
+    "api_key_id": "key_0123456789abcdef",
+    "use_case": "We compare scores at the snapshot of a vote.",
+    "state": "approved",
+    "requested_by": "grace@example.org",
+    "created_at": "2026-01-31T09:05:00.250Z",
+    "decided_by": "ada@example.org",
+    "decided_at": "2026-01-31T14:20:30.125Z"
+}))]
 pub(super) struct HistoryRequestResponse {
     #[schema(value_type = Id)]
     id: HistoryRequestId,
@@ -52,11 +61,11 @@ pub(super) struct HistoryRequestResponse {
     #[schema(example = "We compare scores at the snapshot of a vote.")]
     use_case: String,
     state: HistoryDecision,
-    #[schema(example = "ada@example.org")]
+    #[schema(example = "grace@example.org")]
     requested_by: String,
     #[schema(value_type = Time)]
     created_at: String,
-    #[schema(required, example = "owner@example.com")]
+    #[schema(required, example = "ada@example.org")]
     decided_by: Option<String>,
     #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,

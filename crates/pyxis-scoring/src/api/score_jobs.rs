@@ -54,7 +54,21 @@ pub(super) struct JobResultParams {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = ScoreJob)]
+#[schema(as = ScoreJob, example = json!({
+    "id": "019c1234-5678-7abc-8def-0123456789ab",
+    "scorer": 1,
+    "name": "airdrop",
+    "state": "done",
+    "created_by": "ada@example.org",
+    "created_at": "2026-01-31T09:05:00.250Z",
+    "started_at": "2026-01-31T09:05:01.500Z",
+    "finished_at": "2026-01-31T09:05:42.750Z",
+    "rows": 1200,
+    "scored": 1190,
+    "failed": 10,
+    "retryable": 4,
+    "problem": null
+}))]
 pub(super) struct ScoreJobResponse {
     #[schema(value_type = Id)]
     id: String,

@@ -58,7 +58,19 @@ enum DecisionName {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = ScoreReview)]
+#[schema(as = ScoreReview, example = json!({
+    "id": "019c1234-5678-7abc-8def-0123456789ab",
+    "scorer_id": 1,
+    "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+    "reason": "The account of my Stamp is mine.",
+    "score": "16.24600",
+    "threshold": "20.00000",
+    "state": "granted",
+    "created_at": "2026-01-31T09:05:00.250Z",
+    "decided_by": "ada@example.org",
+    "decided_at": "2026-01-31T14:20:30.125Z",
+    "answer": "The account is yours. You got a Stamp of our own."
+}))]
 pub(super) struct ScoreReviewResponse {
     #[schema(value_type = Id)]
     id: ScoreReviewId,
@@ -77,7 +89,7 @@ pub(super) struct ScoreReviewResponse {
     state: ReviewStateName,
     #[schema(value_type = Time)]
     created_at: String,
-    #[schema(required, example = "owner@example.com")]
+    #[schema(required, example = "ada@example.org")]
     decided_by: Option<String>,
     #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,

@@ -20,7 +20,20 @@ use crate::values::{Address, Amount, AnyObject, MicroTime};
 
 /// A score, as [`stored_to_json`] writes it.
 #[derive(ToSchema)]
-#[schema(as = Score)]
+#[schema(as = Score, example = json!({
+    "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+    "score": "32.78300",
+    "passing_score": true,
+    "last_score_timestamp": "2026-01-31T09:05:00.250000+00:00",
+    "expiration_timestamp": "2026-05-01T09:00:00.000000+00:00",
+    "threshold": "20.00000",
+    "error": null,
+    "stamps": {
+        "Discord": {"score": "0.51600", "dedup": false, "expiration_date": "2026-05-01T09:00:00.000000+00:00"},
+        "NFTScore#50": {"score": "16.24600", "dedup": false, "expiration_date": "2026-05-08T09:00:00.000000+00:00"},
+        "ETHScore#50": {"score": "16.02100", "dedup": false, "expiration_date": "2026-05-08T09:00:00.000000+00:00"}
+    }
+}))]
 #[expect(dead_code, reason = "the record is written as text; this is its description")]
 pub(super) struct ScoreBody {
     #[schema(value_type = Address)]

@@ -70,7 +70,21 @@ impl Paged for ProofResponse {
 pub(super) type ProofListResponse = PagedList<ProofResponse>;
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = Proof)]
+#[schema(as = Proof, example = json!({
+    "id": 1,
+    "network": "optimism",
+    "kind": "gov-id",
+    "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+    "action_id": "123456789",
+    "nullifier": "20742354",
+    "issuer": "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e",
+    "issued_at": "2026-01-31T09:05:00.000Z",
+    "expires_at": "2027-01-31T09:05:00.000Z",
+    "from_height": 146_000_000,
+    "until_height": null,
+    "ended": null,
+    "registered_at": "2026-01-31T09:05:42.250Z"
+}))]
 pub(super) struct ProofResponse {
     #[schema(example = 1)]
     id: i64,

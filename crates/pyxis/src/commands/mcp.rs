@@ -9,7 +9,7 @@ mod events;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Request};
 use pyxis_net::Client;
@@ -37,6 +37,9 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const SESSION: &str = "mcp-session-id";
 /// Header with the version of the protocol.
 const VERSION: &str = "mcp-protocol-version";
+/// Failure of a call whose stream ends too early.
+const UNFINISHED: &str =
+    "Pyxis ended the stream before the result; send the call again to join a request that waits for a person";
 /// JSON-RPC code of a message that cannot be read.
 const PARSE_ERROR: i64 = -32700;
 /// JSON-RPC code of a server that cannot be reached.
@@ -146,9 +149,12 @@ impl Bridge {
         }
         if is_stream(&head.headers) {
             let mut events = EventReader::new(body, MAX_ANSWER);
+            let mut is_answered = message["method"].is_null() || message["id"].is_null();
             while let Some(answer) = events.next().await? {
+                is_answered |= events::answers(&answer, &message["id"]);
                 self.pass_on(is_handshake, answer, answers).await;
             }
+            ensure!(is_answered, UNFINISHED);
             return Ok(());
         }
         let body = read_capped(body, MAX_ANSWER).await.context("the answer of Pyxis broke off")?;
@@ -175,7 +181,10 @@ impl Bridge {
         let Negotiated { version, session } = self.negotiated().clone();
         let Some(session) = session else { return };
         let request = Request::delete(&self.url).header(AUTHORIZATION, &self.authorization);
-        let request = request.header(SESSION, session).header(VERSION, version.unwrap_or_default());
+        let mut request = request.header(SESSION, session);
+        if let Some(version) = version {
+            request = request.header(VERSION, version);
+        }
         if let Ok(request) = request.body(empty()) {
             drop(self.client.send(request, FAREWELL).await);
         }

@@ -81,7 +81,17 @@ pub(super) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = Agent)]
+#[schema(as = Agent, example = json!({
+    "id": "0190a2b4-7c00-7000-8000-000000000001",
+    "name": "default-agent",
+    "key_hint": "px_agent_0a1b2c",
+    "rate_limit_per_hour": 200,
+    "max_pending": 100,
+    "credentials": "all",
+    "enabled": true,
+    "created_at": "2026-01-30T16:40:00.250Z",
+    "last_used_at": "2026-01-31T09:05:00.250Z"
+}))]
 pub(super) struct AgentResponse {
     #[schema(value_type = Id)]
     id: String,

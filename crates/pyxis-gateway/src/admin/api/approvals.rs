@@ -11,7 +11,7 @@ use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
 use pyxis_http::admin::{Listed, PageSize, Paged, PagedList};
 use pyxis_http::openapi::responses::{Forbidden, InvalidField, NotFound};
-use pyxis_http::openapi::{Id, Time, Uri};
+use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -124,7 +124,34 @@ pub(super) struct BodyResponse {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = Approval)]
+#[schema(as = Approval, example = json!({
+    "txn_id": "019c1234-5678-7abc-8def-0123456789ab",
+    "status": "approved",
+    "agent_name": "default-agent",
+    "credential_name": "github",
+    "method": "POST",
+    "target": "https://api.github.com/repos/example/site/issues",
+    "target_host": "api.github.com",
+    "reason": "Open an issue about the failing build",
+    "rule": "gated_default",
+    "pattern": null,
+    "digest": "9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f",
+    "headers": [["x-github-api-version", "2022-11-28"]],
+    "body_bytes": 23,
+    "content_type": "application/json",
+    "channel": "dashboard",
+    "min_approvals": 1,
+    "passkey_required": false,
+    "votes": [{"email": "ada@example.org", "verdict": "approve", "reason": null, "at": "2026-01-31T09:07:30.125Z"}],
+    "created_at": "2026-01-31T09:05:00.250Z",
+    "expires_at": "2026-01-31T10:05:00.250Z",
+    "decided_at": "2026-01-31T09:07:30.125Z",
+    "decided_by": "ada@example.org",
+    "deny_reason": null,
+    "upstream_status": 201,
+    "error": null,
+    "approval_url": "https://pyxis.example.org/approve/019c1234-5678-7abc-8def-0123456789ab"
+}))]
 pub(super) struct ApprovalResponse {
     #[schema(value_type = Id)]
     txn_id: String,
@@ -154,13 +181,13 @@ pub(super) struct ApprovalResponse {
     content: Option<String>,
     /// SHA-256, in hex, over method, target, forwarded headers, body, credential and its version, and agent. It
     /// ensures that what was shown is what is sent.
-    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    #[schema(example = "9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f")]
     digest: String,
     /// Forwarded headers of the agent that not every client sends, as name and value; `… (length 24)` replaces a
     /// value whose header name suggests a secret. Only when one transaction is shown.
     #[schema(value_type = Vec<values::HeaderPair>)]
     headers: Vec<(String, String)>,
-    #[schema(minimum = 0, example = 24)]
+    #[schema(minimum = 0, example = 23)]
     body_bytes: i64,
     #[schema(required, example = "application/json")]
     content_type: Option<String>,
@@ -207,7 +234,10 @@ pub(super) struct ApprovalResponse {
     upstream_status: Option<i64>,
     #[schema(value_type = Option<values::ForwardError>, required)]
     error: Option<String>,
-    #[schema(value_type = Uri)]
+    #[schema(
+        format = "uri",
+        example = "https://pyxis.example.org/approve/019c1234-5678-7abc-8def-0123456789ab"
+    )]
     approval_url: String,
 }
 
@@ -424,14 +454,9 @@ pub(super) async fn list(
             "reason": "Open an issue about the failing build",
             "rule": "gated_default",
             "pattern": null,
-            "headers": [
-                [
-                    "stripe-account",
-                    "acct_of_another"
-                ]
-            ],
-            "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-            "body_bytes": 24,
+            "headers": [["x-github-api-version", "2022-11-28"]],
+            "digest": "9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f",
+            "body_bytes": 23,
             "content_type": "application/json",
             "body": {
                 "encoding": "utf-8",

@@ -26,7 +26,22 @@ pub(super) struct GrantListParams {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = Grant)]
+#[schema(as = Grant, example = json!({
+    "id": "019c1234-9abc-7def-8012-3456789abcde",
+    "credential_id": "0190a2b4-7c00-7000-8000-000000000002",
+    "method": "POST",
+    "route": "https://api.github.com:443/repos/example/site/issues",
+    "agent_id": "0190a2b4-7c00-7000-8000-000000000001",
+    "txn_id": "019c1234-5678-7abc-8def-0123456789ab",
+    "created_by": "ada@example.org",
+    "created_at": "2026-01-31T09:07:30.125Z",
+    "expires_at": "2026-01-31T10:07:30.125Z",
+    "max_uses": null,
+    "uses": 2,
+    "last_used_at": "2026-01-31T09:20:00.500Z",
+    "ended_at": null,
+    "ended_reason": null
+}))]
 pub(super) struct GrantResponse {
     #[schema(value_type = Id)]
     id: String,

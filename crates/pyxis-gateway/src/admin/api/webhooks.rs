@@ -119,7 +119,23 @@ pub(super) struct Rotated {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = Delivery)]
+#[schema(as = Delivery, example = json!({
+    "id": "019c1234-9abc-7def-8012-3456789abcde",
+    "webhook_id": "0190a2b4-7c00-7000-8000-000000000003",
+    "event": "approval.requested",
+    "txn_id": "019c1234-5678-7abc-8def-0123456789ab",
+    "status": "delivered",
+    "attempts": 1,
+    "resends": 0,
+    "created_at": "2026-01-31T09:05:00.250Z",
+    "next_attempt_at": null,
+    "last_attempt_at": "2026-01-31T09:05:00.500Z",
+    "duration_ms": 120,
+    "response_status": 200,
+    "response_excerpt": "ok",
+    "error": null,
+    "delivered_at": "2026-01-31T09:05:00.620Z"
+}))]
 pub(super) struct DeliveryResponse {
     /// `PX-Delivery`.
     #[schema(value_type = Id)]

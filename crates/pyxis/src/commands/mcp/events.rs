@@ -39,7 +39,10 @@ where
                 return Ok(None);
             };
             if let Ok(data) = frame.context("the answer of Pyxis broke off")?.into_data() {
-                ensure!(self.received.len() + data.len() <= self.max, "the answer of Pyxis is too long");
+                ensure!(
+                    self.received.len() + data.len() <= self.max,
+                    "the response of Pyxis is longer than 64 MiB; ask for less, or read it in parts"
+                );
                 self.received.extend_from_slice(&data);
             }
         }
@@ -55,6 +58,12 @@ where
         self.searched = 0;
         Some(self.received.drain(..=end).collect())
     }
+}
+
+/// True if a message is the response to the request with this id.
+pub(super) fn answers(message: &str, id: &Value) -> bool {
+    let message: Value = serde_json::from_str(message).unwrap_or_default();
+    message["id"] == *id && (!message["result"].is_null() || !message["error"].is_null())
 }
 
 /// A message in one line. `None` for anything else.
@@ -88,6 +97,20 @@ mod tests {
         assert_eq!(reader.next().await.unwrap().unwrap(), r#"{"id":1,"jsonrpc":"2.0"}"#);
         assert_eq!(reader.next().await.unwrap().unwrap(), r#"{"id":2,"jsonrpc":"2.0"}"#);
         assert_eq!(reader.next().await.unwrap(), None);
+    }
+
+    #[test]
+    fn only_a_response_with_its_id_answers_a_request() {
+        let id = serde_json::json!(7);
+        for (message, expected) in [
+            (r#"{"id":7,"result":{}}"#, true),
+            (r#"{"id":7,"error":{"code":1}}"#, true),
+            (r#"{"id":8,"result":{}}"#, false),
+            (r#"{"id":7,"method":"elicitation/create"}"#, false),
+            (r#"{"method":"notifications/message"}"#, false),
+        ] {
+            assert_eq!(answers(message, &id), expected, "{message}");
+        }
     }
 
     #[tokio::test]

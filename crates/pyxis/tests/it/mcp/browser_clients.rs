@@ -141,11 +141,13 @@ async fn pages_of_an_origin_that_the_operator_named_talk_to_the_mcp_server() {
             .send()
             .await
             .expect(200);
+        assert_eq!(allowed.header("access-control-allow-methods"), Some("GET,POST,DELETE"));
         assert_eq!(allowed.header("access-control-allow-origin"), Some(origin));
         assert_eq!(allowed.header("access-control-allow-credentials"), None);
         assert_eq!(allowed.header("access-control-allow-headers"), Some("authorization,mcp-method"));
         let listed = mcp.request("tools/list", &json!({})).header("origin", origin).send().await.expect(200);
         assert_eq!(listed.header("access-control-allow-origin"), Some(origin));
+        assert!(listed.header("access-control-expose-headers").unwrap().contains("mcp-session-id"));
         let anonymous =
             mcp.request("tools/list", &json!({})).without("authorization").header("origin", origin);
         let refused = anonymous.send().await.expect(401);

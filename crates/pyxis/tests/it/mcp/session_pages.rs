@@ -56,6 +56,25 @@ engines! {
         assert_ne!(next, txn);
     }
 
+    async fn a_client_that_leaves_its_call_or_ends_its_session_gets_the_outcome_with_the_same_call(setup: Setup) {
+        let site = Site::with(setup).await;
+        for ends_session in [false, true] {
+            let mcp = page_opener(&site).await;
+            let mut events = called(&site, &mcp).await;
+            let (_, txn) = page_request(&mut events).await;
+            if ends_session {
+                mcp.bare("DELETE").send().await.expect(202);
+                assert_eq!(events.next().await, None);
+            }
+            drop(events);
+            site.owner.approve(&txn).await;
+            site.agent.outcome(&txn).await;
+            let result = called(&site, &page_opener(&site).await).await.next().await.expect("a result");
+            assert_eq!(result["result"]["structuredContent"]["status"], 200, "{result}");
+        }
+        assert_eq!(site.upstream.requests().len(), 2);
+    }
+
     async fn a_call_that_its_client_cancels_leaves_its_outcome_for_the_same_call(setup: Setup) {
         let site = Site::with(setup).await;
         let mcp = page_opener(&site).await;
@@ -75,17 +94,27 @@ engines! {
 }
 
 #[tokio::test]
-async fn a_client_that_declines_gets_the_text_when_the_wait_is_over() {
-    let site = impatient(Setup::new()).await;
+async fn a_client_that_declines_the_page_is_held_until_a_person_decides() {
+    let site = Site::new().await;
     let mcp = page_opener(&site).await;
     for action in ["decline", "cancel"] {
         let mut events = called(&site, &mcp).await;
         let (request, txn) = page_request(&mut events).await;
-        let result = events.next().await.expect("a result");
-        assert!(text(&result["result"]).contains(&txn), "{result}");
         respond(&mcp, &request, action).await;
         assert_eq!(site.agent.poll(&txn).await["status"], "pending");
+        site.owner.approve(&txn).await;
+        let result = events.next().await.expect("a result");
+        assert_eq!(result["result"]["structuredContent"]["status"], 200, "{action}: {result}");
     }
+}
+
+#[tokio::test]
+async fn a_client_that_opens_pages_gets_the_text_when_the_wait_is_over() {
+    let site = Site::with(Setup::new().env("PX_MCP_WAIT_SECS", "1")).await;
+    let mut events = called(&site, &page_opener(&site).await).await;
+    let (_, txn) = page_request(&mut events).await;
+    let result = events.next().await.expect("a result");
+    assert!(text(&result["result"]).contains(&txn), "{result}");
 }
 
 #[tokio::test]

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use pyxis_testkit::engines;
 use pyxis_testkit::postgres::Database;
+use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::client::{Mcp, NEWEST};
+use super::approvals::waiting;
+use super::client::{Mcp, NEWEST, forwarded};
 use super::session_client::{Events, begin, begin_plain, handshake};
 use crate::support::{PATIENCE, Setup, Site, until};
 
@@ -150,4 +152,34 @@ async fn a_session_has_four_streams_at_once_and_a_closed_one_makes_room() {
     })
     .await;
     older.request("tools/list", &json!({})).send().await.expect(200);
+}
+
+#[tokio::test]
+async fn the_stream_of_a_call_whose_id_its_client_used_again_ends_too() {
+    let site = Site::new().await;
+    let older = begin_plain(&Mcp::new(&site)).await;
+    let call = json!({"name": "call", "arguments": forwarded(&site, "POST", "/things")});
+    let mut events = Events::open(older.request("tools/call", &call)).await;
+    let txn = waiting(&site).await;
+    older.request("tools/list", &json!({})).send().await.expect(200);
+    site.owner.deny(&txn, "not today").await;
+    timeout(PATIENCE, async { while events.next().await.is_some() {} }).await.expect("an end in time");
+}
+
+#[tokio::test]
+async fn a_request_that_needs_no_person_is_sent_to_its_end_although_its_client_leaves() {
+    let site = Site::new().await;
+    let older = begin_plain(&Mcp::new(&site)).await;
+    let (reply, release) = Reply::json("{}").hold();
+    site.upstream.reply(reply);
+    let call = json!({"name": "call", "arguments": forwarded(&site, "GET", "/things")});
+    let events = Events::open(older.request("tools/call", &call)).await;
+    site.upstream.received(1).await;
+    drop(events);
+    older.request("tools/list", &json!({})).send().await.expect(200);
+    drop(release);
+    until("the response on record", async || {
+        site.app.audit().await.iter().any(|record| record["upstream_status"] == 200).then_some(())
+    })
+    .await;
 }

@@ -5,7 +5,6 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::approvals::impatient;
 use super::client::{Mcp, forwarded};
 use crate::support::{App, Setup, Site};
 
@@ -60,7 +59,8 @@ async fn clients_of_the_old_and_the_new_protocol_reach_the_server_through_the_br
 
 #[tokio::test]
 async fn a_client_behind_the_bridge_has_a_session_and_opens_the_approval_page() {
-    let site = impatient(Setup::new()).await;
+    // Without a wait, the result could leave before the request to open the page.
+    let site = Site::with(Setup::new().env("PX_MCP_WAIT_SECS", "1")).await;
     let key = site.app.bootstrap["agent_key"].as_str().unwrap();
     let older = Mcp::new(&site).speaking("2025-11-25");
     let hello = json!({
