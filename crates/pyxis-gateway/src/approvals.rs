@@ -26,3 +26,4 @@ pub(crate) mod pause;
 pub(crate) mod reason;
 pub mod view;
 pub mod viewer_status;
+pub(crate) mod wait_for_decision;

@@ -633,7 +633,38 @@ export interface components {
          * @example github
          */
         Name: string;
-        /** @description Status of a transaction, as polled by its agent. */
+        /**
+         * @description Status of a transaction, as polled by its agent.
+         * @example {
+         *       "asked": [
+         *         {
+         *           "at": "2026-01-31T09:05:00.600Z",
+         *           "channel": "slack",
+         *           "kind": "room"
+         *         }
+         *       ],
+         *       "created_at": "2026-01-31T09:05:00.250Z",
+         *       "decided_at": "2026-01-31T09:07:30.125Z",
+         *       "error": null,
+         *       "expires_at": "2026-01-31T10:05:00.250Z",
+         *       "reason": null,
+         *       "response": {
+         *         "body": "{\"number\":12}",
+         *         "body_encoding": "utf-8",
+         *         "headers": [
+         *           [
+         *             "content-type",
+         *             "application/json"
+         *           ]
+         *         ],
+         *         "status": 201,
+         *         "truncated": false
+         *       },
+         *       "status": "approved",
+         *       "txn_id": "019c1234-5678-7abc-8def-0123456789ab",
+         *       "upstream_status": 201
+         *     }
+         */
         Outcome: {
             /** @description Rooms and people that were asked, oldest first, without saying which. */
             asked: components["schemas"]["Announcement"][];
@@ -663,15 +694,31 @@ export interface components {
         };
         /** @enum {string} */
         PageVersion: "1.0.0";
-        /** @description The 202 response: the request is pending, or approved and being sent. */
+        /**
+         * @description The 202 response: the request is pending, or approved and being sent.
+         * @example {
+         *       "agent_hint": "A person must approve this POST request to api.github.com. Ask them to open https://pyxis.example.org/approve/019c1234-5678-7abc-8def-0123456789ab",
+         *       "approval_url": "https://pyxis.example.org/approve/019c1234-5678-7abc-8def-0123456789ab",
+         *       "expires_at": "2026-01-31T10:05:00.250Z",
+         *       "expires_in": 3600,
+         *       "notification_channel": "agent_reflected",
+         *       "poll_url": "https://pyxis.example.org/agent/approvals/019c1234-5678-7abc-8def-0123456789ab",
+         *       "status": "pending",
+         *       "txn_id": "019c1234-5678-7abc-8def-0123456789ab"
+         *     }
+         */
         Paused: {
             /**
              * @description One sentence that the agent can show to its user.
              * @example A person must approve this POST request to api.github.com.
              */
             agent_hint: string;
-            /** @description URL of the approval page. */
-            approval_url: components["schemas"]["Uri"];
+            /**
+             * Format: uri
+             * @description URL of the approval page.
+             * @example https://pyxis.example.org/approve/019c1234-5678-7abc-8def-0123456789ab
+             */
+            approval_url: string;
             /** @description End of the approval window. */
             expires_at: components["schemas"]["Time"];
             /**
@@ -681,8 +728,12 @@ export interface components {
             expires_in: number;
             /** @description Channel that announced the approval. */
             notification_channel: components["schemas"]["Channel"];
-            /** @description URL at which the agent polls for the outcome. */
-            poll_url: components["schemas"]["Uri"];
+            /**
+             * Format: uri
+             * @description URL at which the agent polls for the outcome.
+             * @example https://pyxis.example.org/agent/approvals/019c1234-5678-7abc-8def-0123456789ab
+             */
+            poll_url: string;
             /** @description `pending` or `approved`. */
             status: components["schemas"]["ApprovalState"];
             /** @description Transaction id. */
@@ -809,7 +860,35 @@ export interface components {
         };
         /** @enum {string} */
         SchemeName: "ed25519" | "eip712";
-        /** @description A score, as [`stored_to_json`] writes it. */
+        /**
+         * @description A score, as [`stored_to_json`] writes it.
+         * @example {
+         *       "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+         *       "error": null,
+         *       "expiration_timestamp": "2026-05-01T09:00:00.000000+00:00",
+         *       "last_score_timestamp": "2026-01-31T09:05:00.250000+00:00",
+         *       "passing_score": true,
+         *       "score": "32.78300",
+         *       "stamps": {
+         *         "Discord": {
+         *           "dedup": false,
+         *           "expiration_date": "2026-05-01T09:00:00.000000+00:00",
+         *           "score": "0.51600"
+         *         },
+         *         "ETHScore#50": {
+         *           "dedup": false,
+         *           "expiration_date": "2026-05-08T09:00:00.000000+00:00",
+         *           "score": "16.02100"
+         *         },
+         *         "NFTScore#50": {
+         *           "dedup": false,
+         *           "expiration_date": "2026-05-08T09:00:00.000000+00:00",
+         *           "score": "16.24600"
+         *         }
+         *       },
+         *       "threshold": "20.00000"
+         *     }
+         */
         Score: {
             address: components["schemas"]["Address"];
             /** @description With `signed=eas`: the attestation, as EAS' SDK verifies it. */

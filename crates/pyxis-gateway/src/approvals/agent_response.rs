@@ -21,7 +21,6 @@ use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::{Store, undelivered};
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use super::announced::{AnnouncementRecord, AnonymousAnnouncement};
@@ -29,6 +28,7 @@ use super::decide::is_settled;
 use super::edited::{EditedRecord, PX_EDITED, YES};
 use super::expire;
 use super::failure::ForwardFailure;
+use super::wait_for_decision::wait_until_settled;
 use crate::config::Config;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
@@ -344,55 +344,6 @@ fn accepted(config: &Config, now: UnixMillis, row: &ApprovalRow) -> Response {
         headers.insert(PX_TXN, value);
     }
     response
-}
-
-/// Waits until a transaction is settled, up to a limit.
-pub(super) async fn wait_until_settled(
-    state: &State,
-    agent: &ResolvedAgent,
-    row: ApprovalRow,
-    limit: &WaitLimit,
-) -> Result<ApprovalRow> {
-    wait_until(state, agent, row, limit, is_settled).await
-}
-
-/// Waits until a person has decided about a transaction, at most `wait`.
-pub(crate) async fn wait_until_decided(
-    state: &State,
-    agent: &ResolvedAgent,
-    row: ApprovalRow,
-    wait: Duration,
-) -> Result<ApprovalRow> {
-    wait_until(state, agent, row, &wait.into(), |row| row.state != ApprovalState::Pending).await
-}
-
-/// Waits for a state of a transaction, up to a limit. Costs one map entry and no polling.
-async fn wait_until(
-    state: &State,
-    agent: &ResolvedAgent,
-    mut row: ApprovalRow,
-    limit: &WaitLimit,
-    is_over: fn(&ApprovalRow) -> bool,
-) -> Result<ApprovalRow> {
-    let deadline = Instant::now() + limit.time;
-    let waiter = state.waiters.join(row.txn_id);
-    loop {
-        let mut changed = std::pin::pin!(waiter.changed());
-        changed.as_mut().enable();
-        let found =
-            approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), row.txn_id).await?;
-        row = expire::expire_if_due(state, found.ok_or(Error::not_found("transaction"))?).await?;
-        if is_over(&row) || Instant::now() >= deadline || state.waiters.is_stopped() {
-            return Ok(row);
-        }
-        let window_ends = Instant::now() + row.expires_at.since(state.now()) + Duration::from_millis(1);
-        let until = if row.state == ApprovalState::Pending { window_ends.min(deadline) } else { deadline };
-        tokio::select! {
-            () = changed => {}
-            () = tokio::time::sleep_until(until) => {}
-            () = limit.client.left() => return Ok(row),
-        }
-    }
 }
 
 /// Get the outcome of a pending request.

@@ -12,9 +12,10 @@ use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::{Store, undelivered};
 
-use super::agent_response::{answer_entry_point, wait_until_settled};
+use super::agent_response::answer_entry_point;
 use super::decide::is_settled;
 use super::pause;
+use super::wait_for_decision::wait_until_settled;
 use crate::error::{Error, Result};
 use crate::requests::authorize::Matched;
 use crate::requests::entry_point::EntryPoint;

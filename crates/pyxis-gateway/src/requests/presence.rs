@@ -28,7 +28,7 @@ impl ClientPresence {
         {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

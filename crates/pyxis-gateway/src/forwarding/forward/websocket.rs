@@ -22,7 +22,7 @@ use self::permission::Permission;
 use self::relay::Relay;
 use super::{record, respond};
 use crate::approvals::execute::{self, ForwardAttempt};
-use crate::approvals::{agent_response, pause};
+use crate::approvals::{agent_response, pause, wait_for_decision};
 use crate::credentials::outbound::{self, ConnectionUse, Outbound, SwitchedConnection, clean_headers};
 use crate::credentials::outcome::AuditSpan;
 use crate::credentials::records;
@@ -108,7 +108,7 @@ async fn wait_for_decision(
     let preferred = asked.control.wait.unwrap_or(state.config.entrance_wait);
     let wait = EntryPoint::from_request(asked.head)
         .map_or(preferred, |entry_point| entry_point.wait(asked.control.wait));
-    agent_response::wait_until_decided(state, asked.agent, pending, wait).await
+    wait_for_decision::wait_until_decided(state, asked.agent, pending, wait).await
 }
 
 async fn unopened(
