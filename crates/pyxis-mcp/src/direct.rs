@@ -23,6 +23,7 @@ use crate::agent_requests::AgentRequests;
 use crate::answer::{ForwardOutcome, ProxyResponse};
 use crate::arguments::{Call, CallArguments};
 use crate::caller::{McpCaller, bearer};
+use crate::message_limits::has_too_many_values;
 use crate::client_info::{ClientInfo, NEWEST};
 use crate::server::McpServer;
 
@@ -115,7 +116,8 @@ impl PlainCalls {
             return Ok(StatusCode::BAD_REQUEST.into_response());
         };
         let caller = McpCaller::new(agent, &head.headers);
-        let answer = match read(&bytes) {
+        let message = if has_too_many_values(&bytes) { None } else { read(&bytes) };
+        let answer = match message {
             Some(message) => self.send(&caller, message).await,
             None => None,
         };

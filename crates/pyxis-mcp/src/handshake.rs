@@ -61,9 +61,7 @@ struct Client {
 /// Tells if a request is a handshake. Returns a handshake with the members that matter, and any other request unchanged.
 /// An error is a body that cannot be read.
 pub(crate) async fn detect(request: Request) -> Result<(bool, Request), axum::Error> {
-    // The length is unknown of a body that comes in chunks. No known client sends its handshake so.
-    let length = request.body().size_hint().exact();
-    if length.is_none_or(|length| length > MAX_HANDSHAKE as u64) {
+    if request.body().size_hint().lower() > MAX_HANDSHAKE as u64 {
         return Ok((false, request));
     }
     let (mut head, body) = request.into_parts();

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 
 use crate::caller::{McpCaller, bearer};
 use crate::client_info::NEWEST;
-use crate::handshake;
+use crate::{handshake, message_limits};
 use crate::response_stream;
 use crate::session_limits::SessionSlot;
 use crate::session_registry::{STREAMS, SessionHandle, SessionRegistry, SessionState};
@@ -72,7 +72,11 @@ impl<S: ServerHandler + Clone> Sessions<S> {
     }
 
     /// Answers a request of a known caller.
-    pub(crate) async fn answer(&self, mut request: Request) -> Response {
+    pub(crate) async fn answer(&self, request: Request) -> Response {
+        let mut request = match message_limits::checked(request).await {
+            Ok(request) => request,
+            Err(refusal) => return refusal,
+        };
         let Some(id) = session_id(request.headers()) else { return self.without_session(request).await };
         if !is_newest(request.headers()) {
             match self.state(&id, agent(&request)).await {

@@ -1,10 +1,10 @@
 //! Clients that send too much.
 
 use pyxis_testkit::engines;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::client::{Mcp, message_of};
+use super::client::{Mcp, NEWEST, message_of};
 use crate::support::{Setup, Site};
 
 /// Calls that are sent at the same time.
@@ -63,6 +63,25 @@ async fn a_message_beyond_the_limit_is_refused_and_the_server_serves_on() {
     call("a".repeat(16 * 1024 * 1024)).send().await.expect(413);
     mcp.request("tools/list", &json!({})).send().await.expect(200);
     assert_eq!(site.upstream.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_message_of_very_many_values_is_refused_unless_they_are_one_text() {
+    let site = Site::new().await;
+    site.owner.set_policy("api", &json!({"auto_approve_methods": ["POST"]})).await;
+    let values = format!("[{}0]", "{\"\":0},".repeat(100_000));
+    for version in [NEWEST, "2025-11-25"] {
+        let mcp = Mcp::new(&site).speaking(version);
+        let call = |body: Value| {
+            let arguments =
+                json!({"credential": "api", "method": "POST", "url": site.upstream.url("/"), "body": body});
+            mcp.request("tools/call", &json!({"name": "call", "arguments": arguments}))
+        };
+        let refused = call(serde_json::from_str(&values).unwrap()).send().await.problem(422, "invalid_field");
+        assert!(refused["detail"].as_str().unwrap().contains("send a large body as text"), "{refused}");
+        call(json!(values)).send().await.expect(200);
+    }
+    assert_eq!(site.upstream.requests().len(), 2);
 }
 
 #[tokio::test]
