@@ -24,6 +24,8 @@ pub mod inbox;
 pub mod outcome;
 pub(crate) mod pause;
 pub(crate) mod reason;
+pub mod receipts;
+pub mod tasks;
 pub mod view;
 pub mod viewer_status;
 pub(crate) mod wait_for_decision;

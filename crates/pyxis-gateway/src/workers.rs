@@ -21,6 +21,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use crate::approvals::tasks::expire as expire_task;
 use crate::approvals::{dead_nodes, execute, expire};
 use crate::channels;
 use crate::error::Result;
@@ -29,7 +30,6 @@ use crate::notifications::push;
 use crate::notifications::webhooks::endpoint_queues;
 use crate::runtime::state::State;
 use crate::runtime::survival::{caught, restarted};
-use crate::tasks::expire as expire_task;
 
 pub use crate::runtime::work::Stop;
 

@@ -23,8 +23,8 @@ use crate::agent_requests::AgentRequests;
 use crate::answer::{ForwardOutcome, ProxyResponse};
 use crate::arguments::{Call, CallArguments};
 use crate::caller::{McpCaller, bearer};
-use crate::message_limits::has_too_many_values;
 use crate::client_info::{ClientInfo, NEWEST};
+use crate::message_limits::has_too_many_values;
 use crate::server::McpServer;
 
 /// Longest message that takes this way, in bytes.

@@ -24,10 +24,10 @@ use tokio::sync::watch;
 
 use crate::caller::{McpCaller, bearer};
 use crate::client_info::NEWEST;
-use crate::{handshake, message_limits};
 use crate::response_stream;
 use crate::session_limits::SessionSlot;
 use crate::session_registry::{STREAMS, SessionHandle, SessionRegistry, SessionState};
+use crate::{handshake, message_limits};
 
 /// Header with the id of a session.
 const SESSION: &str = "mcp-session-id";

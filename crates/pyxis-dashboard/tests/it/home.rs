@@ -254,7 +254,7 @@ engines! {
             .await
             .unwrap();
         let page = home_page(&mut owner).await;
-        assert!(page.contains("UnauthorizedSite by the API: 3 requests in 24 hours"), "{page}");
+        assert!(page.contains("Refused by the API: 3 requests in 24 hours"), "{page}");
         assert_eq!(page.matches("href=\"/app/credentials/stale\"").count(), 1, "{page}");
         assert_eq!(count(&page, "Allowed by policy"), "3");
         let page = home_page_later(server, &mut owner, 2 * DAY).await;

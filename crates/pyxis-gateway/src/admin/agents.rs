@@ -17,11 +17,11 @@ use pyxis_store::{Store, StoreError, Tx, credentials, grants, limits};
 use serde_json::json;
 
 use super::credentials::check_name;
+use crate::approvals::tasks::{TaskEnds, withdraw_proposals};
 use crate::error::{Error, Result};
 use crate::requests::control::KEY_PREFIX;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
-use crate::tasks::{TaskEnds, withdraw_proposals};
 use pyxis_core::actor::Actor;
 use pyxis_core::admin_error::Missing;
 

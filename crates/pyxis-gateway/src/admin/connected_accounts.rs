@@ -21,6 +21,7 @@ use pyxis_store::{Store, grants};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::approvals::tasks::TaskEnds;
 use crate::config::Config;
 use crate::credentials::token_endpoint::{self, GrantedToken, TokenClient, form_encoded};
 use crate::credentials::tokens::{self, StoredGrant, TokenRequest};
@@ -28,7 +29,6 @@ use crate::error::{Error, Result};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
-use crate::tasks::TaskEnds;
 
 /// How long a person may take at the provider.
 const WINDOW: Duration = Duration::from_mins(10);

@@ -23,6 +23,7 @@ use serde_json::json;
 use super::channels;
 use super::description::check_description;
 use super::satisfiability;
+use crate::approvals::tasks::TaskEnds;
 use crate::credentials::outbound::{ConnectionUse, Outbound, dispatch};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::{kinds, signing_keys, sought};
@@ -31,7 +32,6 @@ use crate::requests::authorize;
 use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
-use crate::tasks::TaskEnds;
 
 /// Maximum length of a description, in bytes.
 const MAX_DESCRIPTION: usize = 2000;

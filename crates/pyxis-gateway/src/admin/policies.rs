@@ -25,10 +25,10 @@ use utoipa::ToSchema;
 
 use super::explanation::{Explanation, passing};
 use super::{channels, credentials, satisfiability, workspaces};
+use crate::approvals::tasks::TaskEnds;
 use crate::error::{Error, Result};
 use crate::identity::voters;
 use crate::runtime::state::State;
-use crate::tasks::TaskEnds;
 
 /// Maximum number of requests in a replay.
 pub const MAX_REPLAY: u32 = 1000;

@@ -15,12 +15,12 @@ use super::flat::one_line;
 use super::link_card::LinkCard;
 use super::message_content::{DecideIn, MessageBrand, MessageContent, fits_in, time_of_day};
 use super::payload::MARK;
+use crate::approvals::tasks::view;
 use crate::config::Config;
 use crate::error::Result;
 use crate::notifications::announce::chats::nonce;
 use crate::notifications::announce::tasks::shown_host;
 use crate::runtime::state::State;
-use crate::tasks::view;
 
 /// Maximum number of hosts that a message lists.
 const HOSTS: usize = 8;

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use crate::admin::explanation;
 pub use crate::admin::explanation::{ExplainedRequest, Explanation};
-use crate::connections::{is_access_token, run_tokens};
 use crate::error::{Error, Result};
+use crate::identity::connections::{is_access_token, run_tokens};
 pub use crate::requests::caller::CallerKey;
 use crate::requests::control;
 use crate::runtime::last_used::LastUsedBuffer;

@@ -15,12 +15,12 @@ use utoipa::ToSchema;
 
 use super::Approving;
 use crate::admin::rights;
+use crate::approvals::receipts;
+use crate::approvals::receipts::keys::{self, ListedReceiptKey};
 use crate::approvals::viewer_status::NOT_YOURS;
 use crate::approvals::{agent_response, view};
 use crate::error::{Error, Result};
 use crate::problems::{KeyJustRotated, ReceiptBeingPrepared, ReceiptNotReady};
-use crate::receipts;
-use crate::receipts::keys::{self, ListedReceiptKey};
 use crate::requests::caller::CallerKey;
 use crate::runtime::state::State;
 use crate::values;

@@ -14,14 +14,14 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Approving;
 use crate::admin::rights;
+use crate::approvals::tasks::decide::{self, Approval};
+use crate::approvals::tasks::view::{self, TaskFilter, TaskView};
+use crate::approvals::tasks::{TaskResponse, TaskStateName};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::identity::voters::NOT_YOURS;
 use crate::problems::{NotEligible, PasskeyRequired, TaskOver};
 use crate::runtime::state::State;
-use crate::tasks::decide::{self, Approval};
-use crate::tasks::view::{self, TaskFilter, TaskView};
-use crate::tasks::{TaskResponse, TaskStateName};
 
 const PAGE_SIZE: PageSize = PageSize { default: 100, most: 500 };
 

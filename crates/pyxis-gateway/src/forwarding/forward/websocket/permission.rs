@@ -6,8 +6,8 @@ use pyxis_core::policy::{Method, PolicyVerdict};
 use pyxis_core::target::Target;
 use pyxis_store::Store;
 
-use crate::connections::run_tokens;
 use crate::error::{Error, Result};
+use crate::identity::connections::run_tokens;
 use crate::requests::caller::CallerKey;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::requests::{authorize, content};
