@@ -3,8 +3,6 @@
 //! The same request again joins a pending approval, as everywhere. After the decision it receives the outcome that was
 //! missed, once; the request after that is a new one.
 
-use std::time::Duration;
-
 use axum::response::Response;
 use bytes::Bytes;
 use pyxis_core::clock::UnixMillis;
@@ -72,17 +70,17 @@ async fn missed(
     Ok(None)
 }
 
-/// Answers a request whose `Idempotency-Key` leads to `txn`. Its agent thereby receives the outcome.
+/// Answers a request whose `Idempotency-Key` leads to `txn`. Its agent thereby receives the outcome, if it still waits.
 pub(crate) async fn respond_to_duplicate(
     state: &State,
     agent: &ResolvedAgent,
     txn: TxnId,
-    wait: Duration,
+    limit: &WaitLimit,
 ) -> Result<Response> {
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     let row = found.ok_or(Error::not_found("transaction"))?;
-    let row = wait_until_settled(state, agent, row, &wait.into()).await?;
-    if is_settled(&row) {
+    let row = wait_until_settled(state, agent, row, limit).await?;
+    if is_settled(&row) && !limit.client.has_left() {
         delivered(&state.store, row.workspace_id, row.txn_id).await?;
     }
     answer_entry_point(state, row).await

@@ -37,6 +37,7 @@ use crate::requests::caller::CallerKey;
 use crate::requests::control::{self, Control};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
+use crate::requests::presence::WaitLimit;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::requests::{body, content, handshake, idempotency, limits, task_use};
 use crate::runtime::resolve::{ConfigCache, ResolvedAgent};
@@ -157,7 +158,8 @@ impl Call<'_> {
             IdempotencyOutcome::Paused(txn) => match EntryPoint::from_request(self.head) {
                 Some(entry_point) => {
                     let wait = entry_point.wait(self.control.wait);
-                    delivery::respond_to_duplicate(state, &agent, txn, wait).await
+                    let limit = WaitLimit::new(wait, &self.head.extensions);
+                    delivery::respond_to_duplicate(state, &agent, txn, &limit).await
                 }
                 None => agent_response::respond_to_duplicate(state, &agent, txn, self.control.wait).await,
             },

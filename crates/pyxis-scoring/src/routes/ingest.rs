@@ -120,8 +120,8 @@ pub(crate) async fn add_stamps(
         let address = segments.address()?;
         let now = state.now();
         let checked = check(&state.store, caller.workspace, address, texts, now).await?;
-        let believed: Vec<&VerifiedCredential> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
-        let outcomes = engine::ingest(&state.db, caller.workspace, address, &believed, now).await?;
+        let trusted: Vec<&VerifiedCredential> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
+        let outcomes = engine::ingest(&state.db, caller.workspace, address, &trusted, now).await?;
         let is_stored = |one: &&Option<IngestOutcome>| {
             matches!(one, Some(IngestOutcome::Accepted | IngestOutcome::Replaced))
         };
