@@ -34,9 +34,9 @@ test("a task is proposed, trimmed, approved, used and stopped", async () => {
     await assertFine(page, "running task");
 
     assert.equal((await agent.forward("POST", "/refunds/1", { body: `{"note":"hello"}` })).status, 200);
-    // The open page shows the use.
+    // The open page shows the use, its request and the outcome.
     await page.getByText("1 of 2").first().waitFor();
-    await page.getByRole("row", { name: /\/refunds\/1/ }).waitFor();
+    await page.getByRole("row", { name: /\/refunds\/1 200/ }).waitFor();
     assert.equal(upstream.at("/refunds/1").length, 1);
     // A removed action needs approval.
     const asked = await agent.ask("/notes");

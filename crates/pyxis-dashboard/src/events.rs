@@ -29,6 +29,10 @@ use crate::streams::SseGuard;
 use crate::{Error, State};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A use of a task is counted before its request is recorded and answered, which no event tells.
+const FOLLOW_UP: Duration = Duration::from_secs(1);
+/// Times that the page of a task is read again after a use. Later outcomes wait for a heartbeat.
+const FOLLOW_UPS: u8 = 15;
 
 #[derive(Default, Deserialize)]
 pub(crate) struct ApprovalEvent {
@@ -62,8 +66,6 @@ pub(crate) async fn stream(
     };
     let open = state.streams.open(who.person.user.id).ok_or(Error::TooManyStreams)?;
     let token = state.cookies.read(&headers, Cookie::Session).unwrap_or_default().to_owned();
-    let mut beat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
-    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let watcher = Watcher {
         news: state.gateway.store.subscribe(),
         stopping: state.stopping.clone(),
@@ -71,11 +73,19 @@ pub(crate) async fn stream(
         about,
         state,
         token: pyxis_core::secret::SecretString::new(token),
-        beat,
+        beat: every(HEARTBEAT),
+        follow_up: every(FOLLOW_UP),
+        follow_ups: 0,
         said: None,
         _open: open,
     };
     Ok(Sse::new(messages(watcher)).into_response())
+}
+
+fn every(period: Duration) -> Interval {
+    let mut beat = tokio::time::interval_at(Instant::now() + period, period);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    beat
 }
 
 struct Watcher {
@@ -86,6 +96,9 @@ struct Watcher {
     news: broadcast::Receiver<News>,
     stopping: watch::Receiver<bool>,
     beat: Interval,
+    follow_up: Interval,
+    /// Follow-ups that are left of the last use of the task.
+    follow_ups: u8,
     /// The last message sent.
     said: Option<LastSeen>,
     _open: SseGuard,
@@ -116,6 +129,8 @@ enum Wake {
     Changed,
     /// Something may have changed.
     Perhaps,
+    /// The shown task was used.
+    Used,
     Heartbeat,
 }
 
@@ -134,7 +149,7 @@ impl Watcher {
                 Wake::Changed => return Some(self.make_event(standing)),
                 _ if differs => return Some(self.make_event(standing)),
                 Wake::Heartbeat => return Some(Event::default().comment("")),
-                Wake::Perhaps => {}
+                Wake::Perhaps | Wake::Used => {}
             }
         }
     }
@@ -151,9 +166,18 @@ impl Watcher {
             tokio::select! {
                 () = stopped(&mut self.stopping) => return None,
                 _ = self.beat.tick() => return Some(Wake::Heartbeat),
+                _ = self.follow_up.tick(), if self.follow_ups > 0 => {
+                    self.follow_ups -= 1;
+                    return Some(Wake::Perhaps);
+                }
                 news = self.news.recv() => match news {
                     Ok(news) => match effect(self.workspace, self.about, news) {
                         Some(Wake::Changed) => return Some(self.drain()),
+                        Some(Wake::Used) => {
+                            self.follow_ups = FOLLOW_UPS;
+                            self.follow_up.reset();
+                            return Some(Wake::Used);
+                        }
                         Some(wake) => return Some(wake),
                         None => {}
                     },
@@ -179,7 +203,8 @@ impl Watcher {
             Subject::Transaction(txn) => Some(view::version_tag(gateway, self.workspace, txn).await.ok()?),
             Subject::Task(id) => {
                 let task = task_view::load(&gateway.store, self.workspace, id, gateway.now()).await.ok()?;
-                Some(tasks::change_mark(&task))
+                let requests = task_view::requests(&gateway.store, &task).await.ok()?;
+                Some(tasks::change_mark(&task, &requests))
             }
             Subject::Inbox => None,
         };
@@ -198,7 +223,7 @@ fn effect(own: WorkspaceId, about: Subject, news: News) -> Option<Wake> {
         // A use of a task changes only its own page.
         News::TaskUse { workspace, task } => {
             let is_shown = matches!(about, Subject::Task(shown) if shown == task);
-            (workspace == own && is_shown).then_some(Wake::Perhaps)
+            (workspace == own && is_shown).then_some(Wake::Used)
         }
         News::Unknown => Some(Wake::Perhaps),
         News::Configuration => None,
@@ -225,7 +250,7 @@ mod tests {
         let (own, foreign) = (WorkspaceId::new(at, &entropy), WorkspaceId::new(at, &entropy));
         let (task, other) = (TaskId::new(at, &entropy), TaskId::new(at, &entropy));
         let used = News::TaskUse { workspace: own, task };
-        assert_eq!(effect(own, Subject::Task(task), used), Some(Wake::Perhaps));
+        assert_eq!(effect(own, Subject::Task(task), used), Some(Wake::Used));
         assert_eq!(effect(own, Subject::Task(other), used), None);
         assert_eq!(effect(own, Subject::Inbox, used), None);
         assert_eq!(effect(foreign, Subject::Task(task), used), None);

@@ -12,6 +12,7 @@ use pyxis_gateway::tasks::ceremony as task_ceremony;
 use pyxis_gateway::tasks::decide::{self, Approval};
 use pyxis_gateway::tasks::view::{self, TaskFilter, TaskView};
 use pyxis_store::Store;
+use pyxis_store::audit::AuditEntry;
 use pyxis_store::tasks::TaskActionRow;
 use serde::Deserialize;
 
@@ -234,7 +235,7 @@ async fn page(
     html(&TaskPage {
         shell: who.shell(state).await?,
         task: line(state.gateway.now(), task),
-        mark: change_mark(task),
+        mark: change_mark(task, &requests),
         actions: task
             .actions
             .iter()
@@ -251,9 +252,11 @@ async fn page(
     })
 }
 
-/// Version of what the page of a task shows.
-pub(crate) fn change_mark(task: &TaskView) -> String {
-    format!("{}-{}", task.state.as_str(), task.uses().0)
+/// Version of what the page of a task shows: its state, uses, newest request, and number of outcomes.
+pub(crate) fn change_mark(task: &TaskView, requests: &[AuditEntry]) -> String {
+    let newest = requests.iter().map(|entry| entry.record.seq).max().unwrap_or(0);
+    let outcomes = requests.iter().filter(|entry| entry.outcome.is_some()).count();
+    format!("{}-{}-{newest}-{outcomes}", task.state.as_str(), task.uses().0)
 }
 
 fn line(now: UnixMillis, task: &TaskView) -> TaskLine {

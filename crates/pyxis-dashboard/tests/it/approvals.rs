@@ -12,7 +12,7 @@ use pyxis_gateway::approvals::view::{self, Filter};
 use pyxis_gateway::notifications::brand;
 use pyxis_testkit::engines;
 
-use crate::support::{Browser, Server, Team};
+use crate::support::{Browser, Server, Team, next_event};
 
 async fn state(server: &Server, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
@@ -410,11 +410,6 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
         next_event(&mut of_lapsed).await,
         "event: inbox\ndata: {\"mark\":\"expired none 0 0\",\"pending\":0,\"tasks\":0}\n\n"
     );
-}
-
-async fn next_event(stream: &mut axum::body::Body) -> String {
-    let frame = stream.frame().await.expect("a message").unwrap();
-    String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
 }
 
 #[tokio::test]

@@ -438,3 +438,9 @@ pub(crate) async fn import_activity(server: &Server, text: String) {
     let held = server.scoring.models.current().await.unwrap();
     rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
 }
+
+/// The next message of an event stream.
+pub(crate) async fn next_event(stream: &mut Body) -> String {
+    let frame = stream.frame().await.expect("a message").unwrap();
+    String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
+}

@@ -7,10 +7,12 @@ use pyxis_core::approval_mode::Role;
 use pyxis_core::id::TaskId;
 use pyxis_core::task::TaskState;
 use pyxis_gateway::tasks::view::{self, TaskView};
+use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
-use serde_json::json;
+use pyxis_testkit::upstream::{Reply, Upstream};
+use serde_json::{Value, json};
 
-use crate::support::{Server, Team, UPSTREAM};
+use crate::support::{Server, Team, UPSTREAM, next_event};
 
 /// Proposes a task with two actions; returns its id.
 pub(crate) async fn propose(server: &Server, team: &Team, purpose: &str, minutes: u32) -> TaskId {
@@ -24,16 +26,26 @@ pub(crate) async fn propose(server: &Server, team: &Team, purpose: &str, minutes
         })
     };
     let actions = [action("/v1/refunds/*", 10), action("/v1/notes", 3)];
-    let body = json!({"purpose": purpose, "actions": actions, "minutes": minutes});
+    let proposal = json!({"purpose": purpose, "actions": actions, "minutes": minutes});
+    send_proposal(server, team, &proposal).await
+}
+
+/// Sends a proposal; returns the id of its task.
+async fn send_proposal(server: &Server, team: &Team, proposal: &Value) -> TaskId {
     let request = Request::post("/agent/tasks")
         .header("x-px-key", &team.agent_key)
         .header(CONTENT_TYPE, "application/json")
-        .body(Body::from(body.to_string()))
+        .body(Body::from(proposal.to_string()))
         .unwrap();
     assert_eq!(server.send(request).await, StatusCode::ACCEPTED);
     let (store, now) = (&server.gateway.store, server.gateway.now());
     let waiting = view::proposed(store, team.id, None, now).await.unwrap();
-    waiting.iter().find(|task| task.row.purpose == purpose).expect("the proposed task").row.id
+    waiting
+        .iter()
+        .find(|task| task.row.purpose == proposal["purpose"].as_str().unwrap())
+        .expect("the proposed task")
+        .row
+        .id
 }
 
 pub(crate) async fn stored(server: &Server, team: &Team, id: TaskId) -> TaskView {
@@ -119,4 +131,49 @@ engines! {
         member.submit(&page, &format!("{page}/approve"), &fields).await;
         assert_eq!(stored(&server, &team, id).await.state, TaskState::Approved);
     }
+}
+
+#[tokio::test]
+async fn the_event_stream_of_a_running_task_tells_its_request_and_later_the_outcome() {
+    let upstream = Upstream::http().await;
+    let config = pyxis_gateway::Config::default();
+    let server = Server::reaching(TestDatabase::sqlite(), config, &[upstream.addr()]).await;
+    let (team, mut browser) = server.with_owner().await;
+    server.add_bearer(team.id, "notes", &upstream.addr().to_string()).await;
+    let action =
+        json!({"credential": "notes", "method": "POST", "url": upstream.url("/notes"), "max_uses": 2});
+    let proposal = json!({"purpose": "Take notes", "actions": [action], "minutes": 30});
+    let id = send_proposal(&server, &team, &proposal).await;
+    let page = format!("/app/tasks/{id}");
+    let fields = [("keep-1", "on"), ("uses-1", "2"), ("minutes", "30")];
+    browser.submit(&page, &format!("{page}/approve"), &fields).await;
+
+    let mut stream = browser.open(&format!("/app/events?task={id}")).await.into_body();
+    let mut mark = async || {
+        let event = next_event(&mut stream).await;
+        let data = event.strip_prefix("event: inbox\ndata: ").unwrap_or_else(|| panic!("{event}"));
+        let data: Value = serde_json::from_str(data).unwrap();
+        data["mark"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(mark().await, "approved-0-0-0");
+    let (reply, release) = Reply::ok("noted").hold();
+    upstream.reply(reply);
+    let request = team.request("notes", "POST", &upstream.url("/notes"));
+    let (sent, ()) = tokio::join!(server.send(request), async {
+        upstream.received(1).await;
+        // The use is counted first; the request follows, and has no outcome yet.
+        let mut shown = mark().await;
+        if shown == "approved-1-0-0" {
+            shown = mark().await;
+        }
+        assert!(
+            shown.starts_with("approved-1-") && shown.ends_with("-0") && shown != "approved-1-0-0",
+            "{shown}"
+        );
+        let text = browser.get(&page).await.text;
+        assert!(text.contains(&format!("data-live=\"{shown}\"")) && text.contains("/notes"), "{text}");
+        drop(release);
+        assert_eq!(mark().await, format!("{}-1", shown.strip_suffix("-0").unwrap()));
+    });
+    assert_eq!(sent, StatusCode::OK);
 }
