@@ -689,8 +689,12 @@ export interface components {
             txn_id: components["schemas"]["Id"];
             /** @description Status of the target's response. */
             upstream_status: number | null;
-            /** @description With `error`, if a person can fix it: the page on which the account is connected again. */
-            url?: components["schemas"]["Uri"];
+            /**
+             * Format: uri
+             * @description With `error`, if a person can fix it: the page on which the account is connected again.
+             * @example https://pyxis.example.org/app/credentials/github
+             */
+            url?: string;
         };
         /** @enum {string} */
         PageVersion: "1.0.0";

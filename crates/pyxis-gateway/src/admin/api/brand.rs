@@ -4,7 +4,6 @@ use axum::extract::State as Extract;
 use pyxis_core::brand::SECURED_BY;
 use pyxis_http::Json;
 use pyxis_http::admin::Manager;
-use pyxis_http::openapi::Uri;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -20,7 +19,11 @@ pub(super) struct BrandResponse {
     display_name: Option<String>,
     #[schema(required, pattern = "^#[0-9a-f]{6}$", example = "#3b5bdb")]
     accent: Option<String>,
-    #[schema(value_type = Option<Uri>, required)]
+    #[schema(
+        format = "uri",
+        required,
+        example = "https://pyxis.example.org/brand/019c1234-5678-7abc-8def-0123456789ab/logo.png"
+    )]
     logo_url: Option<String>,
     /// Last line of every notification.
     #[schema(example = "Secured by Pyxis")]

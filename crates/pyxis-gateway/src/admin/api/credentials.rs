@@ -6,7 +6,7 @@ use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::policy::Policy;
 use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
-use pyxis_http::openapi::{Id, Name, Time, Uri};
+use pyxis_http::openapi::{Id, Name, Time};
 use pyxis_http::{Json, Path};
 use pyxis_store::Store;
 use pyxis_store::cipher::Keyring;
@@ -38,7 +38,7 @@ pub(super) struct CreateCredentialRequest {
     #[schema(nullable = false, default = "direct")]
     connector: Option<Connector>,
     /// Address of the sidecar, for example `http://127.0.0.1:8080`.
-    #[schema(value_type = Option<Uri>, nullable = false)]
+    #[schema(format = "uri", nullable = false, example = "http://127.0.0.1:8080")]
     api_base: Option<String>,
     #[schema(value_type = Option<values::AuthSettings>, nullable = false)]
     auth: Option<Auth>,
@@ -64,7 +64,7 @@ pub(super) struct CreateCredentialRequest {
 pub(super) struct UpdateCredentialRequest {
     #[schema(nullable = false, max_length = 2000)]
     description: Option<String>,
-    #[schema(value_type = Option<Uri>, nullable = false)]
+    #[schema(format = "uri", nullable = false, example = "http://127.0.0.1:8080")]
     api_base: Option<String>,
     #[schema(value_type = Option<values::AuthSettings>, nullable = false)]
     auth: Option<Auth>,
@@ -89,7 +89,7 @@ pub(super) struct ReplaceSecret {
 #[schema(as = VerifyInput)]
 pub(super) struct Verify {
     /// Default: `/` of the first exact allowed host.
-    #[schema(value_type = Option<Uri>, nullable = false)]
+    #[schema(format = "uri", nullable = false, example = "https://api.github.com/user")]
     url: Option<String>,
 }
 

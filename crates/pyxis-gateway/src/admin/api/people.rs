@@ -9,7 +9,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
 use pyxis_http::admin::{CompleteList, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
-use pyxis_http::openapi::{Id, Time, Uri};
+use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path};
 use pyxis_store::Store;
 use pyxis_store::users::UserRow;
@@ -96,7 +96,7 @@ pub(super) struct MemberResponse {
     credentials: Vec<RightResponse>,
     /// Only in the response that creates it. Valid once, for 48 hours.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Uri>, nullable = false)]
+    #[schema(format = "uri", nullable = false, example = "https://pyxis.example.org/link/example-token")]
     link: Option<String>,
 }
 
@@ -130,7 +130,7 @@ pub(super) type Invitations = CompleteList<InvitationResponse>;
 #[derive(Serialize, ToSchema)]
 #[schema(as = SignInLink)]
 pub(super) struct Link {
-    #[schema(value_type = Uri)]
+    #[schema(format = "uri", example = "https://pyxis.example.org/link/example-token")]
     link: String,
 }
 

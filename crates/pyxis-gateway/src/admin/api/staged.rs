@@ -6,7 +6,7 @@ use pyxis_core::id::StagedPolicyId;
 use pyxis_core::policy::Policy;
 use pyxis_http::admin::{CompleteList, Listed};
 use pyxis_http::openapi::responses::NotFound;
-use pyxis_http::openapi::{Id, Time, Uri, text_enum};
+use pyxis_http::openapi::{Id, Time, text_enum};
 use pyxis_http::{Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -41,7 +41,10 @@ pub(super) struct StagedChangeResponse {
     #[schema(value_type = Time)]
     expires_at: String,
     /// Page on which the proposer's passkey applies it.
-    #[schema(value_type = Uri)]
+    #[schema(
+        format = "uri",
+        example = "https://pyxis.example.org/app/staged/019c1234-5678-7abc-8def-0123456789ab"
+    )]
     confirm_url: String,
     policy: Policy,
 }

@@ -7,7 +7,7 @@ use pyxis_core::id::{DeliveryId, WebhookId};
 use pyxis_core::webhook::WebhookEvent;
 use pyxis_http::admin::{CompleteList, Listed, Manager, PageSize, Paged, PagedList};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
-use pyxis_http::openapi::{Id, Time, Uri};
+use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ pub(super) struct DeliveryListParams {
 pub(super) struct WebhookResponse {
     #[schema(value_type = Id)]
     id: String,
-    #[schema(value_type = Uri)]
+    #[schema(format = "uri", example = "https://chat.example.org/hooks/release")]
     url: String,
     #[schema(example = "Chat of the release team")]
     description: String,

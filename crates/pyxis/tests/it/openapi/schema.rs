@@ -93,9 +93,15 @@ impl Check<'_> {
         if parts.any(|part| part_check.fault("", part, value).is_some()) {
             return Some("allOf");
         }
-        let mut choices = ["oneOf", "anyOf"].iter().filter_map(|word| schema[word].as_array());
-        let fits = |part: &Value| self.fault("", part, value).is_none();
-        choices.any(|choice| !choice.iter().any(fits)).then_some("no alternative fits")
+        let fitting = |word: &str| {
+            let fits = |part: &&Value| self.fault("", part, value).is_none();
+            schema[word].as_array().map(|choice| choice.iter().filter(fits).count())
+        };
+        match (fitting("oneOf"), fitting("anyOf")) {
+            (Some(0), _) | (_, Some(0)) => Some("no alternative fits"),
+            (Some(2..), _) => Some("several alternatives fit"),
+            _ => None,
+        }
     }
 
     /// The first fault of a member or an item.
@@ -246,6 +252,8 @@ fn a_value_that_breaks_a_keyword_has_a_fault() {
         (json!({"propertyNames": {"maxLength": 4}}), json!({"name": 1}), json!({"names": 1})),
         (json!({"prefixItems": [{"type": "string"}], "items": false}), json!(["a"]), json!(["a", "b"])),
         (json!({"prefixItems": [{"type": "string"}]}), json!(["a", 1]), json!([1])),
+        (json!({"oneOf": [{"type": "string"}, {"maximum": 5}]}), json!(3), json!("a")),
+        (json!({"anyOf": [{"type": "string"}, {"maximum": 5}]}), json!("a"), json!(6)),
     ];
     for (schema, good, bad) in cases {
         assert_eq!(fault(&Value::Null, &schema, &good), None, "{schema}");
