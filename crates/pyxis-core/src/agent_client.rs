@@ -4,6 +4,8 @@
 
 /// Path of the MCP server below the base URL.
 pub const MCP_PATH: &str = "/mcp";
+/// HTTP header with the id of an MCP session (protocol 2025-11-25, Streamable HTTP, "Session Management").
+pub const MCP_SESSION: &str = "mcp-session-id";
 
 /// A program that speaks MCP, or a way to speak it by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Chat platforms, and the rooms that a policy names on them.
 //!
 //! [`ChatPlatform::ALL`] is the only list of platforms in this crate and in the store. How Pyxis talks to each of them is
-//! in `pyxis-gateway/src/channels`; `docs/guides/add-a-chat-platform.md` says how to add one.
+//! in `pyxis-gateway/src/notifications/channels`; `docs/guides/add-a-chat-platform.md` says how to add one.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -4,6 +4,7 @@
 //! any node may do any step, and a restart loses nothing.
 
 pub mod agent_response;
+pub(crate) mod announce;
 pub mod announced;
 pub mod approver;
 pub mod batch;

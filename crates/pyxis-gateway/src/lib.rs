@@ -6,7 +6,6 @@
 
 pub mod admin;
 pub mod approvals;
-pub mod channels;
 mod config;
 pub mod credentials;
 mod error;
@@ -14,7 +13,6 @@ pub mod forwarding;
 mod identity;
 pub mod notifications;
 mod problems;
-mod requests;
 mod runtime;
 mod values;
 pub mod workers;
@@ -28,6 +26,8 @@ use utoipa_axum::routes;
 
 pub use approvals::{receipts, tasks};
 pub use config::{ChatSettings, Config};
+pub use credentials::requests::entry_point::EntryPoint;
+pub use credentials::requests::presence::ClientPresence;
 pub use error::{BoxError, Error, ReceiptWait, Result};
 pub use forwarding::agent_tools;
 pub use forwarding::entry_points;
@@ -35,9 +35,8 @@ pub use forwarding::forward::base_url_proxy;
 pub use forwarding::forward::forward;
 pub use forwarding::long_responses;
 pub use identity::connections;
+pub use notifications::channels;
 pub use pyxis_core::actor::Actor;
-pub use requests::entry_point::EntryPoint;
-pub use requests::presence::ClientPresence;
 pub use runtime::mtls_clients::{expiring_client_certificates, first_client_certificate_expiry};
 pub use runtime::resolve::CredentialOptions;
 pub use runtime::secret_value::SecretValue;

@@ -1,6 +1,7 @@
-//! Announcements of events: webhooks, browser notifications and their brand.
+//! Delivery of what [`crate::approvals::announce`] stored: chats, browser notifications and webhooks, and the brand that they
+//! show.
 
-pub(crate) mod announce;
 pub mod brand;
+pub mod channels;
 pub(crate) mod push;
 pub mod webhooks;

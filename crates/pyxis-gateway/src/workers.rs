@@ -21,11 +21,11 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use crate::approvals::announce::escalation;
 use crate::approvals::tasks::expire as expire_task;
 use crate::approvals::{dead_nodes, execute, expire};
-use crate::channels;
 use crate::error::Result;
-use crate::notifications::announce::escalation;
+use crate::notifications::channels;
 use crate::notifications::push;
 use crate::notifications::webhooks::endpoint_queues;
 use crate::runtime::state::State;

@@ -23,7 +23,7 @@ const EXPOSED: [HeaderName; 9] = [
     PX_ERROR,
 ];
 /// Session of an MCP client, which sends it back.
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const SESSION: HeaderName = HeaderName::from_static(pyxis_core::agent_client::MCP_SESSION);
 /// [`EXPOSED`] as a single header value.
 const EXPOSED_TEXT: &str = "retry-after,link,allow,deprecation,ratelimit-limit,ratelimit-remaining,\
                             ratelimit-reset,x-request-id,px-error";

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use pyxis_core::agent_client::MCP_SESSION;
 use pyxis_gateway as gateway;
 use pyxis_gateway::entry_points;
 use rmcp::model::{
@@ -151,7 +152,7 @@ fn is_usual(headers: &HeaderMap) -> bool {
     length.is_some_and(|length| length <= MAX_MESSAGE)
         && HEADERS.iter().all(|(name, value)| only(name).is_some_and(|given| given == value))
         && !headers.contains_key(ORIGIN)
-        && !headers.keys().any(|name| name.as_str().starts_with("mcp-param-") || name == "mcp-session-id")
+        && !headers.keys().any(|name| name.as_str().starts_with("mcp-param-") || name == MCP_SESSION)
 }
 
 fn read(bytes: &Bytes) -> Option<PlainCall> {

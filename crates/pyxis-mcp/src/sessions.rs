@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode};
+use pyxis_core::agent_client::MCP_SESSION;
 use pyxis_core::id::AgentId;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway as gateway;
@@ -29,8 +30,6 @@ use crate::session_limits::SessionSlot;
 use crate::session_registry::{STREAMS, SessionHandle, SessionRegistry, SessionState};
 use crate::{handshake, message_limits};
 
-/// Header with the id of a session.
-const SESSION: &str = "mcp-session-id";
 /// Subject of the refusal of a session that is not open.
 const NO_SESSION: &str = "session (send `initialize` to begin one)";
 /// Refusal of one more stream of a session.
@@ -87,7 +86,7 @@ impl<S: ServerHandler + Clone> Sessions<S> {
                 }
             }
         }
-        request.headers_mut().remove(SESSION);
+        request.headers_mut().remove(MCP_SESSION);
         self.without_session(request).await
     }
 
@@ -199,5 +198,5 @@ fn is_newest(headers: &HeaderMap) -> bool {
 
 /// The session that a request or response names. An id that is no text names none that exists.
 fn session_id(headers: &HeaderMap) -> Option<String> {
-    Some(String::from_utf8_lossy(headers.get(SESSION)?.as_bytes()).into_owned())
+    Some(String::from_utf8_lossy(headers.get(MCP_SESSION)?.as_bytes()).into_owned())
 }

@@ -18,8 +18,8 @@ use serde_json::json;
 
 use super::credentials::check_name;
 use crate::approvals::tasks::{TaskEnds, withdraw_proposals};
+use crate::credentials::requests::control::KEY_PREFIX;
 use crate::error::{Error, Result};
-use crate::requests::control::KEY_PREFIX;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 use pyxis_core::actor::Actor;

@@ -16,12 +16,12 @@ use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::{Store, announcements};
 use serde_json::json;
 
-use crate::channels::{self, code_hash, examination, unreachable};
 use crate::error::{Error, Result};
+use crate::notifications::channels::{self, code_hash, examination, unreachable};
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 
-pub use crate::channels::unreachable::UnreachableChat;
+pub use crate::notifications::channels::unreachable::UnreachableChat;
 
 /// Lifetime of a link code.
 const CODE_LIFETIME: Duration = Duration::from_mins(10);

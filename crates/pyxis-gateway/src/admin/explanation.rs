@@ -12,9 +12,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{credentials, workspaces};
+use crate::credentials::requests::task_use::{self, Candidate, TaskRequest};
+use crate::credentials::requests::{authorize, content};
 use crate::error::{Error, Result};
-use crate::requests::task_use::{self, Candidate, TaskRequest};
-use crate::requests::{authorize, content};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 

@@ -15,7 +15,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Method;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
-use pyxis_http::openapi::{Id, Time, Uri};
+use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::cipher::Keyring;
@@ -30,12 +30,12 @@ use super::expire;
 use super::failure::ForwardFailure;
 use super::wait_for_decision::wait_until_settled;
 use crate::config::Config;
+use crate::credentials::requests::caller::CallerKey;
+use crate::credentials::requests::control::MAX_WAIT;
+use crate::credentials::requests::presence::{ClientPresence, WaitLimit};
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::problems::AlreadyDecided;
-use crate::requests::caller::CallerKey;
-use crate::requests::control::MAX_WAIT;
-use crate::requests::presence::{ClientPresence, WaitLimit};
 use crate::runtime::resolve::{ConfigCache, ResolvedAgent};
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
@@ -131,7 +131,7 @@ pub struct TransactionStatus {
     detail: Option<String>,
     /// With `error`, if a person can fix it: the page on which the account is connected again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Uri>, nullable = false)]
+    #[schema(format = "uri", nullable = false, example = "https://pyxis.example.org/app/credentials/github")]
     url: Option<String>,
     /// Changes that a person made to the request before approving it. Absent if no one edited it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,9 +11,9 @@ use pyxis_store::{Store, escalation_steps, users};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::approvals::announce::escalation;
 use crate::error::Result;
 use crate::identity::voters::policy_of;
-use crate::notifications::announce::escalation;
 use crate::values;
 
 /// Announcement of a request or a task to a room or to people, without saying which.

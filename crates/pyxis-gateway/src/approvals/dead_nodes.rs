@@ -6,9 +6,9 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
 use pyxis_store::{StoreError, StoreEvent, Tx, approvals, audit, idempotency, nodes};
 
+use crate::approvals::announce;
 use crate::credentials::records;
 use crate::error::Result;
-use crate::notifications::announce;
 use crate::runtime::state::State;
 
 /// Audit records that are searched in one transaction, so that each statement is short however many there are.

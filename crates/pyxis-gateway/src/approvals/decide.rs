@@ -27,12 +27,12 @@ pub use super::approver::Approver;
 pub use super::batch_assertion::BatchAssertion;
 use super::edit::{self, PreparedEdit, Reviewed};
 use super::{reason, viewer_status};
+use crate::approvals::announce;
 use crate::credentials::records::json;
 use crate::credentials::redaction::Redactor;
 use crate::error::{Error, Result};
 use crate::identity::ceremony::VerifiedAssertion;
 use crate::identity::voters::{self, Voter};
-use crate::notifications::announce;
 use crate::runtime::state::State;
 
 /// Attempts to decide while the configuration changes.

@@ -14,12 +14,12 @@ use super::agent_response::answer_entry_point;
 use super::decide::is_settled;
 use super::pause;
 use super::wait_for_decision::wait_until_settled;
+use crate::credentials::requests::authorize::Matched;
+use crate::credentials::requests::entry_point::EntryPoint;
+use crate::credentials::requests::idempotency::Claimed;
+use crate::credentials::requests::presence::WaitLimit;
+use crate::credentials::requests::validated_request::ValidatedRequest;
 use crate::error::{Error, Result};
-use crate::requests::authorize::Matched;
-use crate::requests::entry_point::EntryPoint;
-use crate::requests::idempotency::Claimed;
-use crate::requests::presence::WaitLimit;
-use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 

@@ -22,14 +22,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::failure;
 use super::pause::request_digest;
+use crate::approvals::announce;
 use crate::config::Config;
 use crate::credentials::mcp_servers::{self, Asker};
 use crate::credentials::outbound::{ConnectionUse, Outbound, UpstreamResponse};
+use crate::credentials::requests::{authorize, content, tool_rules};
 use crate::credentials::{records, signing};
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
-use crate::notifications::announce;
-use crate::requests::{authorize, content, tool_rules};
 use crate::runtime::exchange_metrics::{ExchangeMetrics, micros};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;

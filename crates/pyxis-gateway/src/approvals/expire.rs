@@ -10,8 +10,8 @@ use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::{StoreEvent, Tx};
 
+use crate::approvals::announce;
 use crate::error::Result;
-use crate::notifications::announce;
 use crate::runtime::state::State;
 
 /// Transactions expired per round.

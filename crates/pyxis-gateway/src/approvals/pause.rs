@@ -8,17 +8,17 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval, Newcomer, NoRoom};
 use pyxis_store::{Store, StoreError, StoreEvent, Tx, audit, undelivered};
 
+use crate::approvals::announce;
 use crate::config::Config;
 use crate::credentials::outbound::clean_headers;
 use crate::credentials::records;
 use crate::credentials::redaction::{RedactedRequest, Redactor};
+use crate::credentials::requests::authorize::{self, Matched};
+use crate::credentials::requests::entry_point::EntryPoint;
+use crate::credentials::requests::handshake;
+use crate::credentials::requests::idempotency::Claimed;
+use crate::credentials::requests::validated_request::ValidatedRequest;
 use crate::error::{Error, Result};
-use crate::notifications::announce;
-use crate::requests::authorize::{self, Matched};
-use crate::requests::entry_point::EntryPoint;
-use crate::requests::handshake;
-use crate::requests::idempotency::Claimed;
-use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
 

@@ -20,9 +20,9 @@ use super::difference::{RequestDifference, parameters};
 use super::edited::EditedRecord;
 use super::{edited, expire};
 use crate::credentials::redaction::Redactor;
+use crate::credentials::requests::content;
 use crate::credentials::signing;
 use crate::error::{Error, Result};
-use crate::requests::content;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
 

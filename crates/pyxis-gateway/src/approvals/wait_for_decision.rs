@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::decide::is_settled;
 use super::expire;
+use crate::credentials::requests::presence::WaitLimit;
 use crate::error::{Error, Result};
-use crate::requests::presence::WaitLimit;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::actor::ActorId;
+use pyxis_core::agent_client::MCP_SESSION;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::PolicyVerdict;
 use pyxis_core::target::Target;
@@ -21,17 +22,14 @@ use pyxis_store::mcp_tools::{self, McpToolRow};
 
 use self::exchange::Exchange;
 use super::outbound::{self, Outbound, UpstreamResponse};
+use crate::credentials::requests::authorize;
 use crate::error::{Error, Result};
-use crate::requests::authorize;
 use crate::runtime::mcp_cache::{CachedServer, McpCache, ServerSession, ServerTools};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
 /// Longest time to ask a server for its tools.
 const ASKING: Duration = Duration::from_secs(10);
-
-/// Header with the id of a session.
-const SESSION: &str = "mcp-session-id";
 
 /// Author of a list, for the audit trail.
 #[derive(Clone, Debug)]
@@ -71,7 +69,7 @@ pub(crate) async fn dispatch(
     attach(&session, &mut outbound.headers);
     let mut answer = Box::pin(wire_id::send(state, outbound, body)).await?;
     // Agents share the session, and none of them may speak in it.
-    answer.headers.remove(SESSION);
+    answer.headers.remove(MCP_SESSION);
     if has_session && answer.status == StatusCode::NOT_FOUND {
         forget(&state.mcp_cache, credential).await;
     }
@@ -84,7 +82,7 @@ fn attach(session: &ServerSession, headers: &mut HeaderMap) {
         headers.insert("mcp-protocol-version", version);
     }
     if let Some(id) = &session.id {
-        headers.insert(SESSION, id.clone());
+        headers.insert(MCP_SESSION, id.clone());
     }
 }
 

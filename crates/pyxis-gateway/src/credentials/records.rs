@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::credentials::redaction::{RedactedRequest, Redactor};
+use crate::credentials::requests::authorize::{AllowedBy, Matched};
+use crate::credentials::requests::entry_point::EntryPoint;
+use crate::credentials::requests::validated_request::ValidatedRequest;
 use crate::error::Error;
-use crate::requests::authorize::{AllowedBy, Matched};
-use crate::requests::entry_point::EntryPoint;
-use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::exchange_metrics::{ExchangeMetrics, SocketEnd};
 use crate::runtime::metrics_recorder::MetricsRecorder;
 use crate::runtime::resolve::ResolvedCredential;

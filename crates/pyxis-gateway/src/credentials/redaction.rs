@@ -14,9 +14,9 @@ use pyxis_scrub::Needles;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::{Store, credentials};
 
+use crate::credentials::requests::validated_request::ValidatedRequest;
 use crate::credentials::{kinds, outbound, tokens};
 use crate::error::Result;
-use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
 
 /// Credentials of a workspace whose secrets are looked for besides that of the request itself.

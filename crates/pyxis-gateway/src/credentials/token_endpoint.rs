@@ -17,8 +17,8 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::config::Config;
+use crate::credentials::requests::authorize;
 use crate::error::{Error, Result};
-use crate::requests::authorize;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
 

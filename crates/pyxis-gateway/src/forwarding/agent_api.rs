@@ -15,8 +15,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::entry_points;
+use crate::credentials::requests::authorize;
 use crate::error::Result;
-use crate::requests::authorize;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 use crate::values;

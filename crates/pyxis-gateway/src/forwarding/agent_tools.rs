@@ -11,8 +11,8 @@ use serde_json::Value;
 
 pub use crate::credentials::mcp_servers::message;
 use crate::credentials::mcp_servers::{self, Asker};
+use crate::credentials::requests::caller::CallerKey;
 use crate::error::{Error, Result};
-use crate::requests::caller::CallerKey;
 use crate::runtime::resolve::{ResolvedAgent, ResolvedCredential};
 use crate::runtime::state::State;
 

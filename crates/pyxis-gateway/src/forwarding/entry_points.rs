@@ -13,10 +13,10 @@ use tokio::time::timeout;
 
 use crate::admin::explanation;
 pub use crate::admin::explanation::{ExplainedRequest, Explanation};
+pub use crate::credentials::requests::caller::CallerKey;
+use crate::credentials::requests::control;
 use crate::error::{Error, Result};
 use crate::identity::connections::{is_access_token, run_tokens};
-pub use crate::requests::caller::CallerKey;
-use crate::requests::control;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;

@@ -31,15 +31,15 @@ use crate::credentials::outbound::{ConnectionUse, Outbound, UpstreamResponse, cl
 use crate::credentials::outcome::{AuditSpan, OutcomeBody};
 use crate::credentials::records;
 use crate::credentials::redaction::Redactor;
+use crate::credentials::requests::authorize::{self, AllowedBy, Authorization, Matched};
+use crate::credentials::requests::caller::CallerKey;
+use crate::credentials::requests::control::{self, Control};
+use crate::credentials::requests::entry_point::EntryPoint;
+use crate::credentials::requests::idempotency::{Claimed, IdempotencyOutcome};
+use crate::credentials::requests::presence::WaitLimit;
+use crate::credentials::requests::validated_request::ValidatedRequest;
+use crate::credentials::requests::{body, content, handshake, idempotency, limits, task_use};
 use crate::error::{Error, Result};
-use crate::requests::authorize::{self, AllowedBy, Authorization, Matched};
-use crate::requests::caller::CallerKey;
-use crate::requests::control::{self, Control};
-use crate::requests::entry_point::EntryPoint;
-use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
-use crate::requests::presence::WaitLimit;
-use crate::requests::validated_request::ValidatedRequest;
-use crate::requests::{body, content, handshake, idempotency, limits, task_use};
 use crate::runtime::resolve::{ConfigCache, ResolvedAgent};
 use crate::runtime::state::State;
 

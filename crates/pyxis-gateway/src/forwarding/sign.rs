@@ -11,14 +11,14 @@ use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalKind;
 
 use crate::approvals::{agent_response, pause};
+use crate::credentials::requests::authorize::Matched;
+use crate::credentials::requests::caller::CallerKey;
+use crate::credentials::requests::control::Control;
+use crate::credentials::requests::idempotency::{self, Claimed, IdempotencyOutcome};
+use crate::credentials::requests::validated_request::ValidatedRequest;
+use crate::credentials::requests::{body, limits};
 use crate::credentials::signing::{JSON, read, signing_key};
 use crate::error::{Error, Result};
-use crate::requests::authorize::Matched;
-use crate::requests::caller::CallerKey;
-use crate::requests::control::Control;
-use crate::requests::idempotency::{self, Claimed, IdempotencyOutcome};
-use crate::requests::validated_request::ValidatedRequest;
-use crate::requests::{body, limits};
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
 

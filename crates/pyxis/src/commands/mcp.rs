@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Request};
+use pyxis_core::agent_client::MCP_SESSION;
 use pyxis_net::Client;
 use pyxis_net::body::{empty, full, read_capped};
 use serde_json::{Value, json};
@@ -33,8 +34,6 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_mins(3);
 /// Longest time to wait for the end of the session.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// Header with the id of a session.
-const SESSION: &str = "mcp-session-id";
 /// Header with the version of the protocol.
 const VERSION: &str = "mcp-protocol-version";
 /// Failure of a call whose stream ends too early.
@@ -145,7 +144,7 @@ impl Bridge {
         let (head, body) = response.into_parts();
         let is_handshake = message["method"] == "initialize";
         if is_handshake {
-            self.negotiated().session = head.headers.get(SESSION).cloned();
+            self.negotiated().session = head.headers.get(MCP_SESSION).cloned();
         }
         if is_stream(&head.headers) {
             let mut events = EventReader::new(body, MAX_ANSWER);
@@ -181,7 +180,7 @@ impl Bridge {
         let Negotiated { version, session } = self.negotiated().clone();
         let Some(session) = session else { return };
         let request = Request::delete(&self.url).header(AUTHORIZATION, &self.authorization);
-        let mut request = request.header(SESSION, session);
+        let mut request = request.header(MCP_SESSION, session);
         if let Some(version) = version {
             request = request.header(VERSION, version);
         }
@@ -207,7 +206,7 @@ impl Bridge {
         }
         let has_session = own.is_none() && message["method"] != "initialize";
         if let Some(session) = negotiated.session.filter(|_| has_session) {
-            request = request.header(SESSION, session);
+            request = request.header(MCP_SESSION, session);
         }
         // Messages that name their version repeat these in headers.
         if own.is_some() {

@@ -19,9 +19,9 @@ use crate::approvals::receipts;
 use crate::approvals::receipts::keys::{self, ListedReceiptKey};
 use crate::approvals::viewer_status::NOT_YOURS;
 use crate::approvals::{agent_response, view};
+use crate::credentials::requests::caller::CallerKey;
 use crate::error::{Error, Result};
 use crate::problems::{KeyJustRotated, ReceiptBeingPrepared, ReceiptNotReady};
-use crate::requests::caller::CallerKey;
 use crate::runtime::state::State;
 use crate::values;
 

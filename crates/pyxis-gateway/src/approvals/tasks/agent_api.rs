@@ -21,10 +21,10 @@ use super::propose::{self, Proposal};
 use super::response::AgentTaskResponse;
 use super::view::{self, TaskView};
 use crate::approvals::announced;
+use crate::credentials::requests::caller::{CallerKey, CallingAgent};
+use crate::credentials::requests::control::MAX_WAIT;
 use crate::error::{Error, Result};
 use crate::problems::{BadKey, TaskOver, TooManyTasks};
-use crate::requests::caller::{CallerKey, CallingAgent};
-use crate::requests::control::MAX_WAIT;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 

@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 pub use super::trimmed::Approval;
 use super::trimmed::{self, TrimmedTask};
 use super::view::{self, TaskView};
+use crate::approvals::announce;
 use crate::approvals::reason;
 use crate::credentials::redaction::Redactor;
 use crate::error::{Error, Result};
 use crate::identity::ceremony::VerifiedAssertion;
 use crate::identity::voters::{self, Voter};
-use crate::notifications::announce;
 use crate::runtime::state::State;
 
 /// Reason of a task that a person stopped. The agent does not learn who.

@@ -17,11 +17,11 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use crate::approvals::announce;
 use crate::config::Config;
 use crate::credentials::redaction::Redactor;
+use crate::credentials::requests::{authorize, limits};
 use crate::error::{Error, NO_NUL, Result};
-use crate::notifications::announce;
-use crate::requests::{authorize, limits};
 use crate::runtime::resolve::{ResolvedAgent, ResolvedCredential};
 use crate::runtime::state::State;
 use crate::values::ForwardMethod;

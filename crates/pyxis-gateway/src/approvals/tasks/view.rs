@@ -11,9 +11,9 @@ use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditEntry, AuditFilter};
 use pyxis_store::tasks::{self, TaskActionRow, TaskRow};
 
+use crate::approvals::announce::approval_subject::task_credentials;
 use crate::error::{Error, Result};
 use crate::identity::voters;
-use crate::notifications::announce::approval_subject::task_credentials;
 
 pub use pyxis_store::tasks::TaskFilter;
 

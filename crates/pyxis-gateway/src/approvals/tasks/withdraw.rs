@@ -4,8 +4,8 @@ use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_store::Tx;
 use pyxis_store::tasks::{self, TaskRow};
 
+use crate::approvals::announce;
 use crate::error::Result;
-use crate::notifications::announce;
 use crate::runtime::state::State;
 
 /// Withdraws the proposals of an agent and announces it, in the same transaction. The caller has locked the agent's row,

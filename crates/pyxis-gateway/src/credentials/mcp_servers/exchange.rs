@@ -3,6 +3,7 @@
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body_util::BodyExt;
+use pyxis_core::agent_client::MCP_SESSION;
 use pyxis_core::mcp_tool::{MAX_TOOLS, ToolDefinition};
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
@@ -10,7 +11,7 @@ use pyxis_store::audit;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Asker, SESSION, attach, message, wire_id};
+use super::{Asker, attach, message, wire_id};
 use crate::credentials::outbound::{ConnectionUse, Outbound};
 use crate::credentials::outcome::AuditSpan;
 use crate::credentials::records;
@@ -157,7 +158,7 @@ impl<'a> Exchange<'a> {
             found = search.find(&bytes);
         }
         self.span.relayed(&answer.body);
-        Ok(Reply { status: answer.status, session: answer.headers.get(SESSION).cloned(), message: found })
+        Ok(Reply { status: answer.status, session: answer.headers.get(MCP_SESSION).cloned(), message: found })
     }
 }
 

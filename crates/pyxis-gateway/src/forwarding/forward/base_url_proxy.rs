@@ -11,10 +11,10 @@ use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use http::{HeaderMap, request};
 
 use super::{Call, ForwardVariant};
+use crate::credentials::requests::caller::CallerKey;
+use crate::credentials::requests::control::{Control, KEY_PREFIX};
+use crate::credentials::requests::{handshake, limits};
 use crate::error::{Error, Result};
-use crate::requests::caller::CallerKey;
-use crate::requests::control::{Control, KEY_PREFIX};
-use crate::requests::{handshake, limits};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 

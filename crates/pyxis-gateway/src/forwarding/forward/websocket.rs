@@ -26,11 +26,11 @@ use crate::approvals::{agent_response, pause, wait_for_decision};
 use crate::credentials::outbound::{self, ConnectionUse, Outbound, SwitchedConnection, clean_headers};
 use crate::credentials::outcome::AuditSpan;
 use crate::credentials::records;
+use crate::credentials::requests::authorize::{AllowedBy, Matched};
+use crate::credentials::requests::entry_point::EntryPoint;
+use crate::credentials::requests::idempotency::run_detached;
+use crate::credentials::requests::validated_request::ValidatedRequest;
 use crate::error::{Error, Result};
-use crate::requests::authorize::{AllowedBy, Matched};
-use crate::requests::entry_point::EntryPoint;
-use crate::requests::idempotency::run_detached;
-use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::open_sockets::{NoPlace, SocketPlace};
 use crate::runtime::state::State;
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::client_refusal::{ClientRefusal, program_name};
-use crate::requests::authorize;
+use crate::credentials::requests::authorize;
 use crate::runtime::client_documents::{ClientDocument, ClientDocuments};
 
 /// Largest document, in bytes.

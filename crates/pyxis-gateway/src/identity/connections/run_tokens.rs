@@ -17,9 +17,9 @@ use pyxis_store::connections::{self, AgentConnectionRow};
 use pyxis_store::{Store, agents};
 use serde_json::json;
 
+use crate::credentials::requests::caller::CallerKey;
+use crate::credentials::requests::control;
 use crate::error::{Error, Result};
-use crate::requests::caller::CallerKey;
-use crate::requests::control;
 use crate::runtime::resolve::{KeyHash, key_hash};
 use crate::runtime::state::State;
 

@@ -8,9 +8,9 @@ use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::push::PushMessageRow;
 use pyxis_store::tasks::{self, TaskRow};
 
+use crate::approvals::announce::approval_subject::ApprovalSubject;
+use crate::approvals::announce::tasks as task_announcements;
 use crate::error::Result;
-use crate::notifications::announce::approval_subject::ApprovalSubject;
-use crate::notifications::announce::tasks as task_announcements;
 
 /// A request or a task that waits.
 pub(super) enum Subject {

@@ -6,11 +6,11 @@ use pyxis_core::policy::{Method, PolicyVerdict};
 use pyxis_core::target::Target;
 use pyxis_store::Store;
 
+use crate::credentials::requests::caller::CallerKey;
+use crate::credentials::requests::validated_request::ValidatedRequest;
+use crate::credentials::requests::{authorize, content};
 use crate::error::{Error, Result};
 use crate::identity::connections::run_tokens;
-use crate::requests::caller::CallerKey;
-use crate::requests::validated_request::ValidatedRequest;
-use crate::requests::{authorize, content};
 use crate::runtime::resolve::{ConfigCache, ResolvedCredential};
 
 /// The request that opened a WebSocket, as far as its permission depends on it.
