@@ -1,4 +1,4 @@
-//! Approvals, from the pause to the single upstream call.
+//! Approvals: pause, announcement, decision and the single upstream call; tasks and receipts.
 //!
 //! All durable state is in the store, where each transition is one conditional update. These modules keep no state, so
 //! any node may do any step, and a restart loses nothing.

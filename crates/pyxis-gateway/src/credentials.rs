@@ -1,4 +1,7 @@
-//! Use of stored credentials: the requests that name them and what their policies say, tokens, signatures, the outbound request, redaction and audit records.
+//! Use of stored credentials: requests before they are sent, tokens, signatures, MCP servers, the outbound request,
+//! redaction and audit records.
+//!
+//! Requests are here because this is below [`crate::approvals`], which sends approved ones through the same functions.
 
 pub(crate) mod kinds;
 pub(crate) mod mcp_servers;

@@ -1,5 +1,5 @@
-//! Delivery of what [`crate::approvals::announce`] stored: chats, browser notifications and webhooks, and the brand that they
-//! show.
+//! Delivery to people and programs: chats, browser notifications and webhooks, and the brand that they show. What they
+//! send was stored by [`crate::approvals::announce`] or by scoring.
 
 pub mod brand;
 pub mod channels;

@@ -1,5 +1,5 @@
-//! Announcements of requests and tasks. Each function runs in the transaction of the change and only stores what is to be sent.
-//! Nothing here waits for an external service.
+//! Announcements of requests and tasks. Those of a change are stored in its transaction; due escalation steps have one
+//! each. Nothing here waits for an external service.
 
 pub(crate) mod approval_subject;
 mod browsers;
