@@ -94,11 +94,57 @@ pub fn entered_some(text: &str) -> Result<&str, BadEntry> {
     }
 }
 
+/// Beginnings of the keys and tokens that Pyxis makes and that are secret. Publishable keys (`px_pub_`), placeholders and
+/// ids of OAuth clients are not.
+const KEY_PREFIXES: [&[u8]; 10] = [
+    b"px_agent_",
+    b"px_api_",
+    b"px_pat_",
+    b"px_session_",
+    b"px_run_",
+    b"px_access_",
+    b"px_refresh_",
+    b"px_code_",
+    b"px_client_secret_",
+    b"px_wid_",
+];
+/// Fewest characters that follow a prefix in a key. Names of files and variables that begin alike are shorter.
+const KEY_LENGTH: usize = 16;
+
+/// True if `text` holds what has the shape of a secret key or token of Pyxis: a prefix and at least 16 hexadecimal
+/// digits.
+pub fn holds_key(text: &[u8]) -> bool {
+    let begins = |text: &[u8]| {
+        let rest = KEY_PREFIXES.iter().find_map(|prefix| text.strip_prefix(*prefix));
+        rest.and_then(|rest| rest.get(..KEY_LENGTH)).is_some_and(|key| key.iter().all(u8::is_ascii_hexdigit))
+    };
+    (0..text.len()).any(|at| begins(&text[at..]))
+}
+
 const BOM: char = '\u{feff}';
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secret_keys_of_each_kind_are_recognized_and_what_only_begins_alike_is_not() {
+        let digits = "0123456789abcdef".repeat(4);
+        for prefix in KEY_PREFIXES {
+            let key = [b"Bearer ", prefix, digits.as_bytes(), b"; more"].concat();
+            assert!(holds_key(&key), "{}", String::from_utf8_lossy(prefix));
+        }
+        for text in [
+            format!("px_pub_{digits}"),
+            format!("px_placeholder_{digits}"),
+            format!("px_client_{digits}"),
+            "/srv/px_agent_tools/bin".to_owned(),
+            "px_agent_".to_owned(),
+            String::new(),
+        ] {
+            assert!(!holds_key(text.as_bytes()), "{text}");
+        }
+    }
 
     #[test]
     fn what_editors_and_shells_add_is_cut() {

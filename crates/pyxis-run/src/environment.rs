@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use http::uri::Authority;
-use pyxis_core::secret::SecretString;
+use pyxis_core::secret::{SecretString, holds_key};
 
 use crate::files::{JAVA_PASSWORD, TrustFiles};
 use crate::listener::Proxy;
@@ -74,8 +74,8 @@ impl Surroundings<'_> {
     /// The environment of the command, made from that of `pyxis run`.
     ///
     /// Settings of Pyxis (`PX_…`) are left out, since they can be secrets. So are variables that a setting names
-    /// as its source (`env:NAME`), and variables with the agent key. Variables that usually hold the secret of a
-    /// credential get a placeholder, also if they were set.
+    /// as its source (`env:NAME`), and variables with a secret key of Pyxis, in use or not. Variables that usually hold
+    /// the secret of a credential get a placeholder, also if they were set.
     pub fn environment(&self, own: impl IntoIterator<Item = (OsString, OsString)>) -> Variables {
         let mut variables = visible_variables(own.into_iter().collect(), self.agent_key.expose().as_bytes());
         set_all(&mut variables, self.proxy, self.files);
@@ -106,13 +106,14 @@ fn visible_variables(own: Variables, key: &[u8]) -> Variables {
     own.into_iter().filter(|(name, _)| !is_removed(name) && !private.contains(name)).collect()
 }
 
-/// Names of the variables that may hold a secret of Pyxis. They are its settings (`PX_…`), variables that a setting names
-/// as its source (`env:NAME`), and variables with the agent key.
+/// Names of the variables that may hold a secret of Pyxis. They are its settings (`PX_…`), and those that a setting names
+/// as its source (`env:NAME`). Others hold a key: `key`, or what has the shape of one.
 pub fn private_names(own: &Variables, key: &[u8]) -> BTreeSet<OsString> {
     let sources: BTreeSet<OsString> =
         own.iter().filter(|(name, _)| is_setting(name)).filter_map(|(_, value)| source(value)).collect();
-    let is_private =
-        |name: &OsString, value: &OsStr| is_setting(name) || sources.contains(name) || holds(value, key);
+    let is_private = |name: &OsString, value: &OsStr| {
+        is_setting(name) || sources.contains(name) || holds(value, key) || holds_key(value.as_bytes())
+    };
     let found = own.iter().filter(|(name, value)| is_private(name, value));
     found.map(|(name, _)| name.clone()).collect()
 }
@@ -176,11 +177,15 @@ mod tests {
             ("OTHER", "env:HOME"),
             ("HOME", "/home/me"),
             ("COPY", "Bearer px_agent_1"),
+            ("AGENT_KEY", "px_agent_00112233445566778899aabbccddeeff"),
+            ("SCORES", "px_api_00112233445566778899aabbccddeeff"),
+            ("PERSON", "https://u:px_pat_00112233445566778899aabbccddeeff@host/"),
+            ("PAGE", "px_pub_00112233445566778899aabbccddeeff"),
             ("ALL_PROXY", "socks5://127.0.0.1"),
         ];
         let own: Variables = own.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let left = visible_variables(own, b"px_agent_1");
         let names: Vec<_> = left.keys().map(|name| name.to_str().unwrap()).collect();
-        assert_eq!(names, ["HOME", "MYMASTER_2", "OTHER"]);
+        assert_eq!(names, ["HOME", "MYMASTER_2", "OTHER", "PAGE"]);
     }
 }

@@ -24,7 +24,7 @@ const STAYING: Duration = Duration::from_hours(24 * 365);
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// The file system refused.
-    #[error("cannot keep the proxy's key in {}: {source}", path.display())]
+    #[error("cannot keep the proxy's key in {}", path.display())]
     Io {
         /// The file.
         path: PathBuf,

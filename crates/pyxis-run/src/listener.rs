@@ -64,7 +64,7 @@ pub struct ProxyParts {
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}")]
     Listen {
         /// Address from the configuration.
         address: SocketAddr,

@@ -62,5 +62,35 @@ fn explanation(code: &str, problem: &Value) -> String {
     };
     let (reason, action) = (more("reason", " Their reason: "), more("agent_action", " Next: "));
     let page = problem["url"].as_str().map(|url| format!(" See {url}")).unwrap_or_default();
-    format!("{detail} ({code}).{reason}{action}{page}")
+    in_words_of_http(&format!("{detail} ({code}).{reason}{action}{page}"))
+}
+
+/// A message of the server without the headers that this proxy set. The tool sent a method and a URL.
+fn in_words_of_http(message: &str) -> String {
+    const TERMS: [(&str, &str); 7] = [
+        ("X-PX-Method must be", "the method of the request must be"),
+        ("header: X-PX-Target", "URL"),
+        ("header X-PX-Target", "the URL"),
+        ("header X-PX-Method", "the method"),
+        ("X-PX-Method", "the method"),
+        ("X-PX-Target", "the URL"),
+        ("X-PX-Credential", "the credential"),
+    ];
+    TERMS.iter().fold(message.to_owned(), |message, (header, word)| message.replace(header, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_no_header_that_the_tool_did_not_send() {
+        let problem = json!({"detail": "X-PX-Method must be GET or POST"});
+        let told = explanation("invalid_method", &problem);
+        assert_eq!(told, "the method of the request must be GET or POST (invalid_method).");
+        let reason = json!({"detail": "missing header: X-PX-Reason"});
+        assert!(explanation("missing_header", &reason).contains("X-PX-Reason"), "the tool may send this one");
+    }
 }

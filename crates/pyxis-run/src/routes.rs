@@ -52,6 +52,16 @@ pub enum RoutesError {
         /// The host it was chosen for.
         host: String,
     },
+    /// Two credentials for one host.
+    #[error("{host} is given twice, with {first} and with {second}; give each host once")]
+    Contradictory {
+        /// The host.
+        host: String,
+        /// The credential named first.
+        first: String,
+        /// The credential named after it.
+        second: String,
+    },
 }
 
 impl std::str::FromStr for RouteChoice {
@@ -106,6 +116,7 @@ impl Routes {
                 Some(CredentialHosts { name: entry.credential, hosts })
             })
             .collect();
+        refuse_contradictions(&choices)?;
         for choice in &choices {
             let names = || credentials.iter().map(|credential| credential.name.as_str());
             let chosen = credentials.iter().find(|credential| credential.name == choice.credential);
@@ -114,8 +125,7 @@ impl Routes {
                 suggestion: nearest::suggestion(&choice.credential, names()),
             })?;
             // A wildcard may cover more than the credential; the server refuses what it does not allow.
-            let exact = Target::parse(&format!("https://{}/", choice.host)).ok();
-            if exact.is_some_and(|target| !chosen.hosts.admits(&target)) {
+            if !chosen.hosts.shares_a_target_with(&choice.hosts) {
                 return Err(RoutesError::NotAllowed {
                     credential: choice.credential.clone(),
                     host: choice.host.clone(),
@@ -178,6 +188,23 @@ impl Routes {
     }
 }
 
+/// Refuses two credentials for one host, of which one would have no effect.
+fn refuse_contradictions(choices: &[RouteChoice]) -> Result<(), RoutesError> {
+    for (index, second) in choices.iter().enumerate() {
+        let mut earlier = choices[..index].iter();
+        let same =
+            |first: &&RouteChoice| first.hosts == second.hosts && first.credential != second.credential;
+        if let Some(first) = earlier.find(same) {
+            return Err(RoutesError::Contradictory {
+                host: second.host.clone(),
+                first: first.credential.clone(),
+                second: second.credential.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,5 +251,19 @@ mod tests {
         assert!(matches!(refused("example.com=github"), Err(RoutesError::NotAllowed { .. })));
         assert!(matches!(refused("api.github.com"), Err(RoutesError::Malformed(_))));
         assert!(refused("api.github.com=github").is_ok());
+        assert!(matches!(refused("*.evil.example=github"), Err(RoutesError::NotAllowed { .. })));
+        assert!(refused("*.github.com=github").is_ok());
+    }
+
+    #[test]
+    fn two_credentials_for_one_host_are_refused_and_one_given_twice_is_not() {
+        let hosts: &[(&str, &[&str])] = &[("a", &["api.example.com"]), ("b", &["api.example.com"])];
+        let routes = |choices: [&str; 2]| {
+            Routes::new(list(hosts), choices.iter().map(|choice| choice.parse().unwrap()).collect())
+        };
+        let refused = routes(["api.example.com=a", "API.example.com=b"]).unwrap_err().to_string();
+        assert!(refused.contains("with a and with b"), "{refused}");
+        assert!(routes(["api.example.com=a", "api.example.com=a"]).is_ok());
+        assert!(routes(["api.example.com=a", "*.example.com=b"]).is_ok());
     }
 }

@@ -14,7 +14,7 @@ use crate::refusal::ProxyRefusal;
 use crate::routes::{RouteChoice, Routes, RoutesError, ServiceList};
 
 /// Longest time until a response begins. The server has limits of its own, and a person may take a minute to decide.
-const PATIENCE: Duration = Duration::from_mins(10);
+const TIMEOUT: Duration = Duration::from_mins(10);
 /// Longest list of credentials, in bytes.
 const MAX_LIST: usize = 16 * 1024 * 1024;
 
@@ -74,8 +74,7 @@ impl Server {
         let request = Request::get(&url).header("x-px-key", &self.key).body(empty());
         let request =
             request.map_err(|error| self.server_error(StatusCode::BAD_REQUEST, error.to_string()))?;
-        let response =
-            self.client.send(request, PATIENCE).await.map_err(|source| self.unreachable(source))?;
+        let response = self.client.send(request, TIMEOUT).await.map_err(|source| self.unreachable(source))?;
         let status = response.status();
         let body = read_capped(response.into_body(), MAX_LIST).await;
         let body = body.map_err(|source| self.unreachable(source))?;
@@ -102,7 +101,7 @@ impl Server {
         self.control(credential, method, target, &mut headers)?;
         let mut request = Request::post(format!("{}/forward", self.base_url)).body(body)?;
         *request.headers_mut() = headers;
-        Ok(self.client.send(request, PATIENCE).await?)
+        Ok(self.client.send(request, TIMEOUT).await?)
     }
 
     /// Sends the handshake of a WebSocket with a stored credential. `headers` are those for the target, and those of the
@@ -118,7 +117,7 @@ impl Server {
         headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
         let mut request = Request::get(format!("{}/forward", self.base_url)).body(empty())?;
         *request.headers_mut() = headers;
-        Ok(self.client.for_upgrade().send(request, PATIENCE).await?)
+        Ok(self.client.for_upgrade().send(request, TIMEOUT).await?)
     }
 
     /// Adds the headers that tell the server what to do.

@@ -18,7 +18,7 @@ pub(crate) async fn open(
     request: &mut Request<Incoming>,
 ) -> Result<(), ProxyRefusal> {
     let dialed = state.egress.tunnel(&destination.host_port()).await;
-    let mut host = dialed.map_err(|error| plain_http::unreachable(destination, &error))?;
+    let mut host = dialed.map_err(|error| plain_http::unreachable(state, destination, &error))?;
     let upgraded: OnUpgrade = hyper::upgrade::on(request);
     tokio::spawn(async move {
         let Ok(client) = upgraded.await else { return };

@@ -126,6 +126,25 @@ pub async fn attach_txn(
     Ok(executor.execute(query.bind(txn).bind(workspace).bind(agent).bind(key_hash)).await? == 1)
 }
 
+/// Links a key to an approval, whatever it was used for before.
+pub async fn link_txn(executor: impl Executor, new: &NewKey, txn: TxnId) -> Result<(), StoreError> {
+    let query = sql("INSERT INTO idempotency (agent_id, key_hash, workspace_id, fingerprint, state, txn_id, node_id, \
+         created_at, expires_at) VALUES ($1, $2, $3, $4, 'txn', $5, $6, $7, $8) \
+         ON CONFLICT (agent_id, key_hash) DO UPDATE SET workspace_id = excluded.workspace_id, \
+         fingerprint = excluded.fingerprint, state = excluded.state, txn_id = excluded.txn_id, sealed_outcome = NULL, \
+         bytes = 0, node_id = excluded.node_id, created_at = excluded.created_at, expires_at = excluded.expires_at")
+    .bind(new.agent_id)
+    .bind(&new.key_hash)
+    .bind(new.workspace_id)
+    .bind(&new.fingerprint)
+    .bind(txn)
+    .bind(new.node_id)
+    .bind(new.created_at)
+    .bind(new.expires_at);
+    executor.execute(query).await?;
+    Ok(())
+}
+
 /// Stores the outcome. Returns true if the request was in progress.
 pub async fn complete(
     executor: impl Executor,

@@ -3,6 +3,7 @@
 //! The same request again joins a pending approval, as everywhere. After the decision it receives the outcome that was
 //! missed, once; the request after that is a new one.
 
+use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use pyxis_core::clock::UnixMillis;
@@ -15,9 +16,11 @@ use super::decide::is_settled;
 use super::pause;
 use super::wait_for_decision::wait_until_settled;
 use crate::credentials::requests::authorize::Matched;
+use crate::credentials::requests::body;
 use crate::credentials::requests::entry_point::EntryPoint;
 use crate::credentials::requests::idempotency::Claimed;
 use crate::credentials::requests::presence::WaitLimit;
+use crate::credentials::requests::tool_key::ToolKey;
 use crate::credentials::requests::validated_request::ValidatedRequest;
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedAgent;
@@ -33,18 +36,41 @@ pub(crate) async fn request_approval(
     claim: Option<&Claimed>,
 ) -> Result<Response> {
     let limit = WaitLimit::new(entry_point.wait, &asked.head.extensions);
+    let tool_key = ToolKey::from_request(state, asked);
+    // Each key under which the request came leads to the one transaction.
+    let link = async |row: &ApprovalRow| match &tool_key {
+        Some(key) => key.link(&body, row.txn_id).await,
+        None => Ok(()),
+    };
     if let Some(row) = missed(state, asked, &body, &limit).await? {
-        // Each `Idempotency-Key` under which the request came leads to the one transaction.
         pause::join(&state.store, claim, &row).await?;
+        link(&row).await?;
         return answer_entry_point(state, row).await;
     }
-    let paused = pause::pause(state, asked, matched, body, claim).await?;
+    let paused = pause::pause(state, asked, matched, body.clone(), claim).await?;
+    link(&paused).await?;
     let limit = WaitLimit { time: entry_point.wait(asked.control.wait), ..limit };
-    let row = wait_until_settled(state, asked.agent, paused, &limit).await?;
-    if is_settled(&row) && !limit.client.has_left() {
-        delivered(&state.store, row.workspace_id, row.txn_id).await?;
-    }
-    answer_entry_point(state, row).await
+    respond_when_settled(state, asked.agent, paused, &limit).await
+}
+
+/// Answers a request that a tool repeats with the key of an earlier one that asked a person. It is not sent again, even
+/// if a grant covers it by now. `None` for any other request. `body` is read only if the key was used.
+pub(crate) async fn respond_to_tool(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    body: &mut Option<Body>,
+) -> Result<Option<Response>> {
+    let entry_point = EntryPoint::from_request(asked.head);
+    let Some((entry_point, key)) = entry_point.zip(ToolKey::from_request(state, asked)) else {
+        return Ok(None);
+    };
+    let Some(used) = key.used().await? else { return Ok(None) };
+    let read = body::read(&state.config, &state.held_bodies, body.take().unwrap_or_default()).await?;
+    let row = key.transaction(&used, &read).await?;
+    *body = Some(read.into());
+    let Some(row) = row else { return Ok(None) };
+    let limit = WaitLimit::new(entry_point.wait, &asked.head.extensions);
+    respond_when_settled(state, asked.agent, row, &limit).await.map(Some)
 }
 
 /// The decided request that is identical to this one and whose outcome is still to be delivered. It is taken if it is
@@ -79,6 +105,15 @@ pub(crate) async fn respond_to_duplicate(
 ) -> Result<Response> {
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     let row = found.ok_or(Error::not_found("transaction"))?;
+    respond_when_settled(state, agent, row, limit).await
+}
+
+async fn respond_when_settled(
+    state: &State,
+    agent: &ResolvedAgent,
+    row: ApprovalRow,
+    limit: &WaitLimit,
+) -> Result<Response> {
     let row = wait_until_settled(state, agent, row, limit).await?;
     if is_settled(&row) && !limit.client.has_left() {
         delivered(&state.store, row.workspace_id, row.txn_id).await?;

@@ -12,5 +12,6 @@ pub(crate) mod idempotency;
 pub(crate) mod limits;
 pub(crate) mod presence;
 pub(crate) mod task_use;
+pub(crate) mod tool_key;
 pub(crate) mod tool_rules;
 pub(crate) mod validated_request;

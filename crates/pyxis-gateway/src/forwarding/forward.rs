@@ -70,7 +70,7 @@ enum ForwardVariant {
 impl ForwardVariant {
     async fn dispatch_idempotent(self, state: &State, request: Request) -> Result<Response> {
         let (head, body) = request.into_parts();
-        if head.headers.contains_key(idempotency::HEADER) {
+        if head.headers.contains_key(idempotency::HEADER) && !control::is_of_tool(&head.headers) {
             let state = state.clone();
             return idempotency::run_detached(async move { self.handle(&state, head, body).await }).await;
         }
@@ -273,34 +273,31 @@ async fn require_approval(
     if !state.config_cache.is_current(&state.store, asked.generation).await? {
         return Ok(None);
     }
-    let permission = match use_permission(state, asked, &matched, body).await {
-        Ok(permission) => permission,
-        Err(error) => {
-            records::record_refusal(state, asked, &error);
-            return Err(error);
-        }
+    let recorded = |error| {
+        records::record_refusal(state, asked, &error);
+        error
     };
-    if let Some(passage) = permission {
-        let sent = send(state, asked, &passage, body, claim).await;
+    let again = Box::pin(delivery::respond_to_tool(state, asked, body)).await.map_err(recorded)?;
+    if again.is_some() {
+        return Ok(again);
+    }
+    let permission = use_permission(state, asked, &matched, body).await.map_err(recorded)?;
+    if let Some(allowed_by) = permission {
+        let sent = send(state, asked, &allowed_by, body, claim).await;
         let had_no_place = |error: &Error| {
             matches!(error, Error::TooManyWebSockets { .. } | Error::TooManyAgentWebSockets { .. })
         };
         if matches!(sent, Ok(None)) || sent.as_ref().is_err_and(had_no_place) {
             // Nothing was sent, so the use is returned; the next round claims any that still applies.
-            authorize::return_permission(&state.store, asked, &passage).await?;
+            authorize::return_permission(&state.store, asked, &allowed_by).await?;
         }
         return sent;
     }
     if let Some(handshake) = handshake::from_request(asked.head) {
         return Box::pin(websocket::require_approval(state, asked, &matched, handshake)).await.map(Some);
     }
-    let body = match body::read(&state.config, &state.held_bodies, body.take().unwrap_or_default()).await {
-        Ok(body) => body,
-        Err(error) => {
-            records::record_refusal(state, asked, &error);
-            return Err(error);
-        }
-    };
+    let body = body::read(&state.config, &state.held_bodies, body.take().unwrap_or_default()).await;
+    let body = body.map_err(recorded)?;
     if let Some(entry_point) = EntryPoint::from_request(asked.head) {
         return Box::pin(delivery::request_approval(state, asked, &matched, body, entry_point, claim))
             .await
@@ -329,16 +326,16 @@ async fn use_permission(
 async fn send(
     state: &State,
     asked: &ValidatedRequest<'_>,
-    passage: &AllowedBy,
+    allowed_by: &AllowedBy,
     body: &mut Option<Body>,
     claim: Option<&Claimed>,
 ) -> Result<Option<Response>> {
     if let Some(handshake) = handshake::from_request(asked.head) {
-        return Box::pin(websocket::open(state, asked, handshake, passage)).await;
+        return Box::pin(websocket::open(state, asked, handshake, allowed_by)).await;
     }
     // Held open from here on, so that the secret is decrypted only once.
     let _opened = asked.credential.open(&state.keyring).ok().flatten();
-    let Some(outcome) = record(state, asked, passage).await? else { return Ok(None) };
+    let Some(outcome) = record(state, asked, allowed_by).await? else { return Ok(None) };
     if let Some(claim) = claim {
         claim.mark_sending();
     }
@@ -365,11 +362,11 @@ async fn send(
 async fn record(
     state: &State,
     asked: &ValidatedRequest<'_>,
-    passage: &AllowedBy,
+    allowed_by: &AllowedBy,
 ) -> Result<Option<AuditSpan>> {
     let started = Instant::now();
     let words = Redactor::of_credential(&state.keyring, asked).redact_request(asked);
-    let record = records::forward(state, asked, passage, &words);
+    let record = records::forward(state, asked, allowed_by, &words);
     let in_flight = state.in_flight.register();
     let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
         state.config_cache.is_current(&state.store, asked.generation).await?;

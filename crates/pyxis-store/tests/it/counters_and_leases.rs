@@ -87,6 +87,18 @@ engines! {
         assert_eq!(idempotency::purge(store, at(1000)).await.unwrap(), 2);
     }
 
+    async fn a_key_is_linked_to_its_newest_transaction(main: &Workspace) {
+        let key = new_key(main);
+        let linked = async || {
+            let row = idempotency::find(&main.store, main.id, key.agent_id, "k").await.unwrap().unwrap();
+            (row.state, row.txn_id)
+        };
+        for txn in [TxnId::new(&OsEntropy), TxnId::new(&OsEntropy)] {
+            idempotency::link_txn(&main.store, &key, txn).await.unwrap();
+            assert_eq!(linked().await, (KeyState::Txn, Some(txn)));
+        }
+    }
+
     async fn a_key_whose_outcome_is_lost_stays_used(main: &Workspace) {
         let (store, ws) = (&main.store, main.id);
         let key = new_key(main);

@@ -6,15 +6,23 @@ use clap::{Args, ValueEnum};
 
 use crate::config::Flags;
 
+/// Server and agent key of a command that acts for an agent.
+#[derive(Debug, Args)]
+pub struct AccessOptions {
+    /// URL of the server [default: `PX_URL`, or else that of `pyxis login`, or else the base URL of this installation].
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Environment variable that holds the agent key; with `_FILE` appended, it may name a file. Without either, the key
+    /// of `pyxis login` is used.
+    #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
+    pub agent_key_env: String,
+}
+
 /// Options of `pyxis run`.
 #[derive(Debug, Args)]
 pub struct RunOptions {
-    /// URL of the server [default: that of `pyxis login`, or else the base URL of this installation].
-    #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
-    /// Environment variable that holds the agent key; without it, the key of `pyxis login` is used.
-    #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
-    pub agent_key_env: String,
+    #[command(flatten)]
+    pub access: AccessOptions,
     /// Agent to act as, with a token made for this run instead of its key.
     #[arg(long, value_name = "NAME", conflicts_with = "agent_key_env")]
     pub agent: Option<String>,
@@ -48,12 +56,8 @@ pub struct ProxyOptions {
     /// Directory, shared with clients, to write env.sh and the certificates to.
     #[arg(long, value_name = "DIR")]
     client_dir: Option<String>,
-    /// URL of the server [default: `PX_URL`, or else that of `pyxis login`].
-    #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
-    /// Environment variable that holds the agent key; the variable with `_FILE` appended may name a file.
-    #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
-    pub agent_key_env: String,
+    #[command(flatten)]
+    pub access: AccessOptions,
     #[command(flatten)]
     pub hosts: HostOptions,
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{out, quiet, settings};
 use crate::cli::{Connect, Global};
 use crate::config::Config;
+use crate::config::env::{Env, ProcessEnv};
 use crate::running;
 use crate::serve::default_base_url;
 
@@ -25,9 +26,11 @@ pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
         let meant = nearest::suggestion(name, known.iter().copied());
         format!("unknown program: {name}{meant}; known: {}", known.join(", "))
     })?;
-    let is_variable = |char: char| char.is_ascii_alphanumeric() || char == '_';
-    if key_env.is_empty() || !key_env.chars().all(is_variable) {
-        bail!("--key-env: not the name of an environment variable: {key_env}");
+    if !is_variable_name(&key_env) {
+        bail!(
+            "--key-env: not the name of an environment variable: {key_env}; use letters, digits and _, and no digit \
+             first"
+        );
     }
     let text = client.configuration(&server_url(global, url)?, &key_env);
     if global.json {
@@ -47,7 +50,7 @@ pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
 /// URL of the MCP server at a base URL, or at that of this installation.
 pub(super) fn server_url(global: &Global, url: Option<String>) -> Result<String> {
     let base_url = if let Some(url) = url {
-        base_url(&url)?
+        base_url("--url", &url)?
     } else {
         installation_url(&settings(&quiet(global.flags()))?)
     };
@@ -61,11 +64,34 @@ pub(super) fn installation_url(config: &Config) -> String {
     configured.or_else(running).unwrap_or_else(|| default_base_url(config.listen))
 }
 
-/// An http or https URL without the path of the MCP server and without a final slash.
-pub(super) fn base_url(url: &str) -> Result<String> {
-    let parsed = url::Url::parse(url).with_context(|| format!("--url: not a URL: {url}"))?;
+/// True for a name that every shell can set.
+fn is_variable_name(name: &str) -> bool {
+    let is_inner = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    !name.is_empty() && name.chars().all(is_inner) && !name.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// The URL of an option or of `PX_URL`, with the name of the one that gave it.
+pub(super) fn given_url(option: Option<&str>) -> Option<(&'static str, String)> {
+    let variable = || Some(("PX_URL", ProcessEnv.var("PX_URL")?));
+    option.map(|url| ("--url", url.to_owned())).or_else(variable)
+}
+
+/// An http or https URL without the path of the MCP server and without a final slash. `name` says where it was given.
+pub(super) fn base_url(name: &str, url: &str) -> Result<String> {
+    // Asked of the text first, because the text of a password must not be repeated.
+    if url.contains('@') {
+        bail!(
+            "{name}: must not contain a user name or a password; only scheme, host, port and path are allowed"
+        );
+    }
+    let parsed = url::Url::parse(url).with_context(|| format!("{name}: not a URL: {url}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
-        bail!("--url: must begin with https:// or http://: {url}");
+        bail!("{name}: must begin with https:// or http://: {url}");
+    }
+    if parsed.query().is_some() || parsed.fragment().is_some() {
+        bail!(
+            "{name}: must not contain a query or a fragment; remove everything from the first ? or # on: {url}"
+        );
     }
     let url = url.trim_end_matches('/');
     Ok(url.strip_suffix(pyxis_mcp::PATH).unwrap_or(url).to_owned())

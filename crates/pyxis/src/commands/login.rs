@@ -1,7 +1,7 @@
 //! `pyxis login` and `pyxis logout`: the server and the key that commands use.
 //!
-//! An agent key is for `pyxis run` and `pyxis proxy`, and a person's access token for `pyxis inbox` and the commands that
-//! decide. One login can hold both, each with its server.
+//! An agent key is for `pyxis run`, `pyxis proxy` and `pyxis mcp`. A person's access token is for `pyxis inbox` and the
+//! commands that decide. One login can hold both, each with its server.
 
 use std::io::{self, IsTerminal, Read};
 
@@ -28,7 +28,7 @@ const PERSON_PREFIXES: [&str; 2] = ["px_pat_", "px_session_"];
 pub(super) async fn login(global: &Global, options: Login) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
     let url = match &options.url {
-        Some(url) => connect::base_url(url)?,
+        Some(url) => connect::base_url("--url", url)?,
         None => connect::installation_url(&config),
     };
     let key = read_key()?;

@@ -15,12 +15,11 @@ use super::{connect, saved_login};
 use crate::app;
 use crate::cli::PersonOptions;
 use crate::config::Config;
-use crate::config::env::{Env, ProcessEnv};
 
 /// Time until an answer begins.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest answer, in bytes. A request for approval is shown with its whole body.
-const MAX_ANSWER: usize = 64 * 1024 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024 * 1024;
 
 /// A server, and a person's token for it.
 pub(super) struct PersonApi {
@@ -43,8 +42,8 @@ pub(super) struct ApiResponse {
 impl PersonApi {
     /// The server and the token that options, variables or the saved login give, in this order.
     pub(super) fn new(config: &Config, options: &PersonOptions) -> Result<Self> {
-        let given = options.url.clone().or_else(|| ProcessEnv.var("PX_URL"));
-        let given = given.as_deref().map(connect::base_url).transpose()?;
+        let given = connect::given_url(options.url.as_deref());
+        let given = given.map(|(name, url)| connect::base_url(name, &url)).transpose()?;
         let token = secret_variable(&options.token_env)?;
         let saved = if token.is_some() && given.is_some() { None } else { saved_login::person()? };
         let env = &options.token_env;
@@ -108,9 +107,9 @@ impl PersonApi {
         let unreachable = |error: pyxis_net::Error| {
             anyhow!("cannot reach Pyxis at {}: {}", self.url, error.public_message())
         };
-        let response = self.client.send(request, PATIENCE).await.map_err(unreachable)?;
+        let response = self.client.send(request, TIMEOUT).await.map_err(unreachable)?;
         let status = response.status();
-        let body = read_capped(response.into_body(), MAX_ANSWER).await.map_err(unreachable)?;
+        let body = read_capped(response.into_body(), MAX_RESPONSE).await.map_err(unreachable)?;
         Ok(ApiResponse { status, body: serde_json::from_slice(&body).unwrap_or_default() })
     }
 

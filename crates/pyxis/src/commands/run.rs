@@ -32,11 +32,13 @@ pub(super) async fn run(global: &Global, options: RunOptions) -> Result<ExitCode
     // Before a token is made, so that no signal leaves it behind.
     let mut signals = child::signals()?;
     let Some(agent) = &options.agent else {
-        let access = Access::with_key(&config, options.url.as_deref(), &options.agent_key_env)?;
+        let access = Access::with_key(&config, &options.access)?;
         return run_with(global, &config, &options, choices, &access, &mut signals).await;
     };
-    let url =
-        options.url.as_deref().map_or_else(|| Ok(connect::installation_url(&config)), connect::base_url)?;
+    let url = match options.access.url.as_deref() {
+        Some(url) => connect::base_url("--url", url)?,
+        None => connect::installation_url(&config),
+    };
     let token = AgentToken::issue(global, &config, agent).await?;
     let access = Access { url, key: token.text.clone() };
     let done = run_with(global, &config, &options, choices, &access, &mut signals).await;
@@ -58,7 +60,7 @@ async fn run_with(
         Some(signal) = signals.recv() => return Ok(child::ended_by(signal)),
     };
     let mut variables = prepared.variables(access);
-    variables.remove(OsStr::new(&options.agent_key_env));
+    variables.remove(OsStr::new(&options.access.agent_key_env));
     // `--encryption-key env:NAME` leads to the master key.
     if let Some(name) = global.flags().get("encryption_key").and_then(|source| source.strip_prefix("env:")) {
         variables.remove(OsStr::new(name));

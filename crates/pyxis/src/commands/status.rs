@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use http::{Request, StatusCode};
-use pyxis_core::clock::{Clock, SystemClock};
+use pyxis_core::clock::{Clock, SystemClock, UnixMillis};
 use pyxis_net::Client;
 use pyxis_net::body::{empty, read_capped};
+use pyxis_store::{Store, home};
 use serde_json::{Value, json};
 
 use super::person_api::PersonApi;
@@ -15,14 +16,13 @@ use super::{connect, healthcheck, out, quiet, saved_login, settings};
 use crate::app;
 use crate::cli::{Global, PersonOptions};
 use crate::config::Config;
-use crate::config::env::{Env, ProcessEnv};
 use crate::running;
 use crate::scheduled_backups;
 
 /// Time until an answer begins.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest answer, in bytes; the API's description is the longest.
-const MAX_ANSWER: usize = 16 * 1024 * 1024;
+const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 
 /// Prints what is known. Exit 1 unless the server is ready.
 pub(super) async fn run(global: &Global, options: &PersonOptions) -> Result<ExitCode> {
@@ -55,7 +55,7 @@ pub(super) async fn run(global: &Global, options: &PersonOptions) -> Result<Exit
             described.map(|(_, document)| document["info"]["version"].clone()).unwrap_or_default();
         status["pending"] = pending(&config, &login_url, options).await;
     }
-    status["last_backup"] = last_backup(&config);
+    status["last_backup"] = last_backup(&config).await;
     print(global.json, &status);
     Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -69,8 +69,8 @@ struct AskedServer {
 /// The named server, the one that runs here, that of the login, or the default one.
 fn asked_server(config: &Config, options: &PersonOptions) -> Result<AskedServer> {
     let same = |url: String| AskedServer { login_url: url.clone(), url };
-    if let Some(url) = options.url.clone().or_else(|| ProcessEnv.var("PX_URL")) {
-        return connect::base_url(&url).map(same);
+    if let Some((name, url)) = connect::given_url(options.url.as_deref()) {
+        return connect::base_url(name, &url).map(same);
     }
     if let Some(server) = running::find(&config.data_dir) {
         let url = format!("http://{}", healthcheck::reachable(server.address));
@@ -85,9 +85,9 @@ fn asked_server(config: &Config, options: &PersonOptions) -> Result<AskedServer>
 async fn get(client: &Client, url: &str) -> Result<(StatusCode, Value)> {
     let request = Request::get(url).body(empty())?;
     let failed = |error: pyxis_net::Error| anyhow!("{}", error.public_message());
-    let response = client.send(request, PATIENCE).await.map_err(failed)?;
+    let response = client.send(request, TIMEOUT).await.map_err(failed)?;
     let status = response.status();
-    let body = read_capped(response.into_body(), MAX_ANSWER).await.map_err(failed)?;
+    let body = read_capped(response.into_body(), MAX_RESPONSE).await.map_err(failed)?;
     Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
 }
 
@@ -98,10 +98,20 @@ async fn pending(config: &Config, login_url: &str, options: &PersonOptions) -> V
     super::decisions::all_pending(&api).await.map_or(Value::Null, |pending| pending.len().into())
 }
 
-/// Time of the newest scheduled backup in the directory of the settings.
-fn last_backup(config: &Config) -> Value {
-    let newest = config.backups.as_ref().and_then(scheduled_backups::newest);
+/// Time of the newest backup that is complete: as the database has it, or in the directory of the settings.
+async fn last_backup(config: &Config) -> Value {
+    let recorded = tokio::time::timeout(TIMEOUT, recorded_backup(config)).await.ok().flatten();
+    // A file in the directory is complete unless it must be uploaded too.
+    let complete_here = config.backups.as_ref().filter(|backups| backups.storage.is_none());
+    let newest = recorded.max(complete_here.and_then(scheduled_backups::newest));
     newest.map_or(Value::Null, |made| made.to_rfc3339().into())
+}
+
+/// The backup that the database of the settings remembers. Nothing is created or migrated.
+async fn recorded_backup(config: &Config) -> Option<UnixMillis> {
+    app::check_exists(config).ok()?;
+    let store = Store::open(&app::database_options(config)).ok()?;
+    home::last_backup(&store).await.ok()?
 }
 
 fn print(as_json: bool, status: &Value) {
@@ -130,12 +140,12 @@ fn print(as_json: bool, status: &Value) {
         ));
     }
     let backup = text("last_backup").map(|at| {
-        let made = pyxis_core::clock::UnixMillis::parse_rfc3339(&at);
+        let made = UnixMillis::parse_rfc3339(&at);
         let age = made.map(|made| SystemClock.now().since(made).as_secs() / 3600);
         age.map_or_else(|| at.clone(), |hours| format!("{at} ({} ago)", out::count_noun(hours, "hour")))
     });
     out::line(format_args!(
         "last backup  {}",
-        backup.as_deref().unwrap_or("unknown: no PX_BACKUP_DIR with a backup here")
+        backup.as_deref().unwrap_or("unknown: no complete backup is recorded here")
     ));
 }

@@ -134,13 +134,13 @@ pub(crate) async fn use_grant(
 pub(crate) async fn return_permission(
     store: &Store,
     asked: &ValidatedRequest<'_>,
-    passage: &AllowedBy,
+    allowed_by: &AllowedBy,
 ) -> Result<()> {
     let workspace = asked.agent.workspace_id();
-    if let Some(grant) = &passage.grant {
+    if let Some(grant) = &allowed_by.grant {
         grants::return_use(store, workspace, grant.id).await?;
     }
-    if let Some(claimed) = passage.task {
+    if let Some(claimed) = allowed_by.task {
         tasks::return_use(store, workspace, claimed).await?;
     }
     Ok(())

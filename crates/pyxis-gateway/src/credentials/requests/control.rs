@@ -40,10 +40,12 @@ pub(crate) struct Control<'a> {
     pub method: Option<&'a str>,
     /// `X-PX-Reason`.
     pub reason: Option<&'a str>,
-    /// `X-PX-Entry-Point`, which names a program in front of `/forward` and changes no rule.
+    /// `X-PX-Entry-Point`, which names a program in front of `/forward`. It changes no rule of a policy.
     pub entry_point: Option<&'a str>,
     /// `Idempotency-Key`.
     pub idempotency_key: Option<&'a str>,
+    /// `Idempotency-Key` of a tool behind `pyxis run`. Several, or an invalid one, are `None`: they are for the target.
+    pub tool_key: Option<&'a str>,
     /// `Prefer: wait=N` (RFC 7240), at most [`MAX_WAIT`].
     pub wait: Option<Duration>,
 }
@@ -59,10 +61,17 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<&str> {
     if key.is_empty() { Err(Error::MissingKey) } else { Ok(key) }
 }
 
+/// True for a request of `pyxis run` or `pyxis proxy`. The tool behind them does not know Pyxis. So its `Idempotency-Key`
+/// and `Prefer` are for the target: Pyxis neither repeats a response for the one nor waits for the other.
+pub(crate) fn is_of_tool(headers: &HeaderMap) -> bool {
+    headers.get(ENTRY_POINT).is_some_and(|name| name == EntryPoint::RUN)
+}
+
 impl<'a> Control<'a> {
     /// Reads the control headers.
     pub(crate) fn read(headers: &'a HeaderMap) -> Result<Self> {
         let mut control = Self::default();
+        let is_of_tool = is_of_tool(headers);
         for (name, value) in headers {
             match name.as_str() {
                 // The key was read before; `Prefer` is read below, as a whole.
@@ -72,12 +81,17 @@ impl<'a> Control<'a> {
                 METHOD => once(&mut control.method, "X-PX-Method", value)?,
                 REASON => once(&mut control.reason, "X-PX-Reason", value)?,
                 ENTRY_POINT => once(&mut control.entry_point, "X-PX-Entry-Point", value)?,
+                IDEMPOTENCY_KEY if is_of_tool => {}
                 IDEMPOTENCY_KEY => once(&mut control.idempotency_key, "Idempotency-Key", value)?,
                 other if other.starts_with("x-px-") => return Err(unknown(name)),
                 _ => {}
             }
         }
-        control.wait = wait(headers)?;
+        if is_of_tool {
+            control.tool_key = only_key(headers);
+        } else {
+            control.wait = wait(headers)?;
+        }
         control.check_entry_point()?;
         control.check_lengths()?;
         Ok(control)
@@ -119,6 +133,12 @@ fn once<'a>(slot: &mut Option<&'a str>, name: &'static str, value: &'a HeaderVal
         .map_err(|_| Error::InvalidHeader { name, detail: "must be UTF-8 text" })?;
     *slot = Some(text.trim());
     Ok(())
+}
+
+fn only_key(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    value.to_str().ok().filter(|key| (1..=MAX_IDEMPOTENCY_KEY).contains(&key.len()))
 }
 
 fn unknown(name: &HeaderName) -> Error {
@@ -185,6 +205,21 @@ mod tests {
             key(&headers(&[("x-px-key", "a"), ("x-px-key", "b")])),
             Err(Error::DuplicateHeader(_))
         ));
+    }
+
+    #[test]
+    fn the_headers_of_a_tool_behind_pyxis_run_are_for_its_target() {
+        let sent = headers(&[
+            ("x-px-entry-point", "run"),
+            ("idempotency-key", "a"),
+            ("idempotency-key", "b"),
+            ("prefer", "wait=soon"),
+        ]);
+        let control = Control::read(&sent).unwrap();
+        assert_eq!((control.idempotency_key, control.tool_key, control.wait), (None, None, None));
+        let sent = headers(&[("x-px-entry-point", "run"), ("idempotency-key", "a")]);
+        let control = Control::read(&sent).unwrap();
+        assert_eq!((control.idempotency_key, control.tool_key), (None, Some("a")));
     }
 
     #[test]

@@ -38,7 +38,7 @@ use crate::runtime::stored::StoredResponse;
 pub(crate) const HEADER: &str = "idempotency-key";
 
 /// Lifetime of a key.
-const REMEMBERED: Duration = Duration::from_hours(24);
+pub(super) const REMEMBERED: Duration = Duration::from_hours(24);
 /// Delay before settling a key is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -270,7 +270,7 @@ async fn read(mut body: Body, config: &Config) -> Result<MeasuredBody> {
 }
 
 /// Digest of what makes two requests equal, regardless of spelling.
-fn fingerprint(control: &Control<'_>, body: &[u8]) -> String {
+pub(super) fn fingerprint(control: &Control<'_>, body: &[u8]) -> String {
     let method = match control.method {
         None => Method::Get.as_str(),
         Some(written) => Method::parse(written).map_or(written, |method| method.as_str()),
@@ -281,7 +281,8 @@ fn fingerprint(control: &Control<'_>, body: &[u8]) -> String {
     hash(&[credential.as_bytes(), method.as_bytes(), target.as_bytes(), &Sha256::digest(body)])
 }
 
-fn hash(parts: &[&[u8]]) -> String {
+/// Digest of the parts, each with its length.
+pub(super) fn hash(parts: &[&[u8]]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update((part.len() as u64).to_le_bytes());

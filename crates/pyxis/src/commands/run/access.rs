@@ -7,6 +7,7 @@ use pyxis_core::secret::SecretString;
 use pyxis_net::Client;
 use pyxis_run::{Server, ServerError};
 
+use crate::cli::AccessOptions;
 use crate::commands::saved_login::SavedLogin;
 use crate::commands::{connect, saved_login};
 use crate::config::Config;
@@ -22,14 +23,15 @@ pub(in crate::commands) struct Access {
 }
 
 impl Access {
-    /// The access that variables give, or the saved login: a variable comes first. `key_env` is the variable with the
-    /// key; the same name with `_FILE` holds the path of a file with it.
-    pub(in crate::commands) fn with_key(config: &Config, url: Option<&str>, key_env: &str) -> Result<Self> {
-        let given = url.map(str::to_owned).or_else(|| ProcessEnv.var("PX_URL"));
+    /// The access that variables give, or the saved login: a variable comes first. The variable with the key may also have
+    /// `_FILE` appended; it then holds the path of a file with it.
+    pub(in crate::commands) fn with_key(config: &Config, options: &AccessOptions) -> Result<Self> {
+        let key_env = &options.agent_key_env;
+        let given = connect::given_url(options.url.as_deref());
         let key = secret_variable(key_env)?;
         let saved = if key.is_some() && given.is_some() { None } else { saved_login::agent()? };
         let url = match (&given, &saved) {
-            (Some(url), _) => connect::base_url(url)?,
+            (Some((name, url)), _) => connect::base_url(name, url)?,
             (None, Some(saved)) => saved.url.clone(),
             (None, None) => connect::installation_url(config),
         };

@@ -21,9 +21,6 @@ use crate::config::env::{self, CARRIER, Env, ProcessEnv};
 
 /// Name of the file.
 const FILE: &str = "pyxis-variables";
-/// Beginning of every agent key.
-const KEY_PREFIX: &[u8] = b"px_agent_";
-
 /// Takes the secrets out: executes the program again, unless that was done before. `named` are variables with secrets, and
 /// the first one has the agent key. If it cannot be done, the person is told, and the command runs nevertheless. If it was
 /// done and the secrets cannot be read back, the process ends: the command would inherit them.
@@ -84,9 +81,8 @@ fn execute_without_secrets(named: &[&str]) -> io::Result<()> {
 /// The variables that may hold a secret, and the others.
 fn separated(own: Variables, named: &[&str]) -> (Variables, Variables) {
     let key = named.first().and_then(|name| own.get(OsStr::new(name)));
-    let key = key.map_or(KEY_PREFIX, |key| key.as_bytes().trim_ascii()).to_owned();
+    let key = key.map(|key| key.as_bytes().trim_ascii().to_owned()).unwrap_or_default();
     let mut private = private_names(&own, &key);
-    private.extend(private_names(&own, KEY_PREFIX));
     private.extend(named.iter().map(OsString::from));
     own.into_iter().partition(|(name, _)| private.contains(name))
 }
@@ -122,7 +118,7 @@ mod tests {
             ("MASTER", "a=b\nc"),
             ("MY_KEY", " of an agent\n"),
             ("COPY", "Bearer of an agent"),
-            ("OTHER", "px_agent_1"),
+            ("OTHER", "px_agent_00112233445566778899aabbccddeeff"),
             ("PX_EMPTY", ""),
             ("HOME", "/home/a"),
             ("PYXIS", "http://localhost:8700"),

@@ -33,9 +33,18 @@ async fn a_program_or_name_that_makes_no_sense_is_refused_with_what_would() {
     let app = App::empty(Setup::new());
     let unknown = app.cli(&["connect", "claude-cod"]).await.expect(1);
     assert!(unknown.stderr.contains("did you mean claude-code?"), "{unknown:?}");
-    for bad in [["--url", "ftp://a.example"], ["--url", "nowhere"], ["--key-env", "A B"]] {
+    for bad in [
+        ["--url", "ftp://a.example"],
+        ["--url", "nowhere"],
+        ["--url", "https://a.example/?x=1"],
+        ["--url", "https://a.example/#top"],
+        ["--url", "https://user:word@a.example/"],
+        ["--key-env", "A B"],
+        ["--key-env", "1A"],
+    ] {
         let ran = app.cli(&["connect", "codex", bad[0], bad[1]]).await.expect(1);
-        assert!(ran.stderr.contains(bad[0]), "{ran:?}");
+        assert!(ran.stderr.contains(bad[0]) && ran.stdout.is_empty(), "{ran:?}");
+        assert!(!ran.stderr.contains("word@"), "a password is not repeated: {ran:?}");
     }
 }
 

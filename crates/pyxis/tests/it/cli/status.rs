@@ -32,6 +32,31 @@ async fn a_server_that_is_away_is_exit_one_with_the_reason() {
     assert_eq!(status["reason"], "cannot connect to the host");
 }
 
+engines! {
+    async fn a_backup_by_command_is_the_last_one(setup: Setup) {
+        let app = App::start(setup).await;
+        let text = app.cli(&["status"]).await.expect(0).stdout;
+        assert!(text.contains("last backup  unknown: no complete backup"), "{text}");
+        app.cli(&["backup", app.directory().join("by-hand").to_str().unwrap()]).await.expect(0);
+        let text = app.cli(&["status"]).await.expect(0).stdout;
+        assert!(text.contains("(0 hours ago)"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_backup_that_was_not_uploaded_is_not_the_last_one() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("pyxis-20260131T090500Z.db"), "x").unwrap();
+    let setup = Setup::new()
+        .env("PX_BACKUP_DIR", directory.path().to_str().unwrap())
+        .env("PX_BACKUP_S3_URL", "http://127.0.0.1:1/bucket")
+        .env("PX_BACKUP_S3_ACCESS_KEY_ID", "AKID")
+        .env("PX_BACKUP_S3_SECRET_ACCESS_KEY", "canary-storage-secret");
+    let app = App::start(setup).await;
+    let status = app.cli(&["status", "--json"]).await.expect(0).json();
+    assert!(status["last_backup"].is_null(), "{status}");
+}
+
 #[tokio::test]
 async fn the_last_scheduled_backup_is_named_with_its_time() {
     let directory = tempfile::tempdir().unwrap();

@@ -96,13 +96,16 @@ async fn the_command_sees_neither_the_token_nor_the_variables_of_the_installatio
     let server = format!("http://{}", scene.site.app.address());
     let mut started =
         command(&scene.site.app, &["--url", &server, "--agent", "default-agent"], &["sh", "-c", LOOK]);
+    // Keys that are not in use reach the command no more than the one that is.
+    let api_key = format!("px_api_{}", "5a".repeat(32));
+    started.env("AGENT_KEY", scene.key()).env("SCORE_KEY", &api_key);
     let output = tokio::task::spawn_blocking(move || started.output()).await.unwrap().unwrap();
     assert!(output.status.success(), "{output:?}");
     // One of the files is no text.
     let seen = String::from_utf8_lossy(&output.stdout);
     assert!(seen.contains("BEGIN CERTIFICATE"));
     let data = scene.site.app.data();
-    for hidden in ["px_run_", "PX_", scene.key(), data.to_str().unwrap()] {
+    for hidden in ["px_run_", "PX_", scene.key(), &api_key, data.to_str().unwrap()] {
         assert!(!seen.contains(hidden), "{hidden}: {seen}");
     }
 }

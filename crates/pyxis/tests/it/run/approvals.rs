@@ -1,6 +1,7 @@
 //! Requests that a person decides, sent by tools that know nothing of it.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
@@ -83,6 +84,44 @@ engines! {
             Some(txn.as_str()),
             "the outcome was delivered; this is a new request"
         );
+    }
+
+    async fn what_was_approved_is_not_sent_again_for_its_key_under_a_grant(setup: Setup) {
+        let scene = impatient(setup).await;
+        let keyed =
+            async |key: &str| run(post(&scene, &["-H", &format!("Idempotency-Key: {key}")])).await.expect(0);
+        let first = keyed("a").await;
+        let txn = header(&first, "px-txn").unwrap();
+        scene.site.owner.approve_with(txn, &json!({"grant_seconds": 1800})).await;
+        scene.site.agent.outcome(txn).await;
+        for _ in 0..2 {
+            let again = keyed("a").await;
+            assert!(again.stdout.starts_with("HTTP/1.1 200"), "{again:?}");
+        }
+        scene.only_request();
+        assert!(keyed("b").await.stdout.starts_with("HTTP/1.1 200"));
+        assert_eq!(scene.site.upstream.requests().len(), 2, "the grant covers a new request");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_tries_again_with_its_own_idempotency_key_reaches_the_host_each_time() {
+    let scene = Scene::new().await;
+    scene.site.owner.set_policy("api", &json!({"auto_approve_methods": ["POST"]})).await;
+    let tries = AtomicUsize::new(0);
+    scene.site.upstream.reply_with(move |_| match tries.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::new(503).body("busy"),
+        _ => Reply::ok("charged"),
+    });
+    let own = ["-H", "Idempotency-Key: retry-1", "-H", "Prefer: wait=5"];
+    for expected in ["HTTP/1.1 503", "HTTP/1.1 200"] {
+        let ran = run(post(&scene, &own)).await.expect(0);
+        assert!(ran.stdout.starts_with(expected), "{expected}: {ran:?}");
+    }
+    scene.all_requests_had_the_secret(2);
+    for received in scene.site.upstream.requests() {
+        assert_eq!(received.header("idempotency-key"), Some("retry-1"));
+        assert_eq!(received.header("prefer"), Some("wait=5"));
     }
 }
 
