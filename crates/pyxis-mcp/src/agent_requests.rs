@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_gateway as gateway;
 use pyxis_gateway::EntryPoint;
 use pyxis_gateway::agent_tools::{self, OfferedTool, ToolTarget};
-use pyxis_gateway::entry_points::{self, ExplainedRequest, Explanation};
+use pyxis_gateway::entry_points::{self, ExplainedRequest, Explanation, SentParts};
 use tower::ServiceExt;
 
 use crate::arguments::Call;
@@ -126,14 +126,18 @@ impl AgentRequests {
         caller: &McpCaller,
         call: &Call,
     ) -> Result<Explanation, gateway::Error> {
+        let headers =
+            call.header_map().map_err(|error| gateway::Error::field("headers", error.to_string()))?;
+        // Control headers are trimmed, too.
         let request = ExplainedRequest {
-            method: &call.method,
-            url: &call.url,
+            method: call.method.trim(),
+            url: call.url.trim(),
             agent: None,
             body: std::str::from_utf8(&call.body).ok(),
-            content_type: call.content_type(),
+            content_type: None,
+            sent: Some(SentParts { headers: &headers, reason: call.reason.as_deref().map(str::trim) }),
         };
-        entry_points::explain(&self.gateway, caller.agent.key, &call.credential, request).await
+        entry_points::explain(&self.gateway, caller.agent.key, call.credential.trim(), request).await
     }
 
     /// Tools of other MCP servers that the agent may use.

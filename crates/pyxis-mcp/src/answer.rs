@@ -1,21 +1,23 @@
 //! Responses of the proxy as tool results.
 
 use axum::body::Body;
+use axum::response::IntoResponse;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::RETRY_AFTER;
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use pyxis_gateway::Config;
 use pyxis_gateway::agent_tools::message;
-use pyxis_gateway::approvals::announced::AnnouncementRecord;
-use pyxis_gateway::approvals::edited::EditedRecord;
+use pyxis_gateway::approvals::announcement_record::AnnouncementRecord;
+use pyxis_gateway::approvals::edit_record::EditedRecord;
 use pyxis_gateway::entry_points::AgentIdentity;
+use pyxis_gateway::{self as gateway, Config};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{Value, json, to_value};
 
 use crate::announcements::Announcements;
+use crate::arguments::ArgumentError;
 use crate::long_responses::{LongResponses, MAX_INLINE, Rest};
 use crate::proxied;
 use crate::target_response::TargetResponse;
@@ -55,9 +57,6 @@ pub(crate) struct PendingApproval {
     pub(crate) txn_id: String,
     /// `pending` or `approved`.
     pub(crate) status: String,
-    /// Time of the request, where it is known.
-    #[serde(default)]
-    pub(crate) created_at: Option<String>,
     /// End of the approval window, RFC 3339.
     pub(crate) expires_at: String,
     /// Rooms and people that were asked.
@@ -186,7 +185,7 @@ fn read_poll(head: &Parts, value: Value) -> ProxyResponse {
             ProxyResponse::Final(error_result("approval_denied", &detail, None))
         }
         ("expired", ..) => {
-            let detail = "Nobody decided in time, or the request was withdrawn. Nothing was sent.";
+            let detail = "No one decided in time. Nothing was sent.";
             ProxyResponse::Final(error_result("approval_expired", detail, None))
         }
         (_, _, Some(code)) => {
@@ -248,12 +247,39 @@ pub(crate) fn failure(detail: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(detail)])
 }
 
+/// An argument that does not fit, with its name in the data.
+pub(crate) fn bad_argument(error: &ArgumentError) -> CallToolResult {
+    let ArgumentError { field, detail } = error;
+    let mut result = error_result("invalid_field", &format!("{field} {detail}"), None);
+    if let Some(data) = &mut result.structured_content {
+        data["field"] = field.as_str().into();
+    }
+    result
+}
+
+/// A refusal of the gateway that came without a response.
+pub(crate) async fn of_error(error: gateway::Error) -> CallToolResult {
+    let (head, body) = error.into_response().into_parts();
+    refusal(&head, &read_json(body).await)
+}
+
+/// The end of a request that its own agent withdrew.
+pub(crate) fn withdrawn() -> CallToolResult {
+    error_result("approval_expired", "You withdrew this request. Nothing was sent.", None)
+}
+
+/// True for the end of a request that no one decided.
+pub(crate) fn is_expired(result: &CallToolResult) -> bool {
+    result.structured_content.as_ref().is_some_and(|data| data["code"] == "approval_expired")
+}
+
 /// The proxy's own refusal: a problem body (RFC 9457), and the time after which the request may be sent again.
 pub(crate) fn refusal(head: &Parts, problem: &Value) -> CallToolResult {
     let code = problem["code"].as_str().unwrap_or("unknown");
     let detail =
         problem["detail"].as_str().or_else(|| problem["title"].as_str()).unwrap_or(head.status.as_str());
-    let action = problem["agent_action"].as_str().map(|action| format!(" {action}.")).unwrap_or_default();
+    let action = problem["agent_action"].as_str().map(|action| format!(" {}.", sentence(action)));
+    let action = action.unwrap_or_default();
     let seconds: Option<u64> =
         head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     let again = seconds.map(|seconds| format!(" Try again in {seconds} seconds.")).unwrap_or_default();
@@ -265,6 +291,12 @@ pub(crate) fn refusal(head: &Parts, problem: &Value) -> CallToolResult {
     result
 }
 
+/// Text with an upper-case beginning, for a place after a period.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
+}
+
 /// A message of the proxy, with the arguments of a tool in place of the headers and paths that they become.
 fn in_arguments(message: &str) -> String {
     const TERMS: [(&str, &str); 8] = [
@@ -274,7 +306,7 @@ fn in_arguments(message: &str) -> String {
         ("X-PX-Target", "`url`"),
         ("X-PX-Method", "`method`"),
         ("X-PX-Reason", "`reason`"),
-        ("GET /agent/services lists", "the tool services lists"),
+        ("GET /agent/services lists", "The tool services lists"),
         ("with DELETE on their poll_url", "with the tool withdraw"),
     ];
     TERMS.iter().fold(message.to_owned(), |message, (header, argument)| message.replace(header, argument))
@@ -311,7 +343,7 @@ mod tests {
             (
                 "no such credential",
                 Some("GET /agent/services lists the credentials of this key"),
-                "no such credential. the tool services lists the credentials of this key.",
+                "no such credential. The tool services lists the credentials of this key.",
             ),
         ] {
             let problem = json!({"code": "c", "detail": detail, "agent_action": action});

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+mod schema;
 
 /// Arguments of `call`, not yet checked.
 #[derive(Deserialize)]
@@ -23,16 +25,19 @@ pub(crate) struct CallArguments {
     reason: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ExplainArguments {
-    credential: String,
-    method: Option<String>,
-    url: String,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    #[serde(default)]
-    body: Value,
+/// An argument that a tool cannot take, and what it takes instead.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ArgumentError {
+    /// Name of the argument, with that of a member after a point.
+    pub(crate) field: String,
+    /// Rest of the sentence that begins with the name.
+    pub(crate) detail: String,
+}
+
+impl ArgumentError {
+    fn new(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { field: field.into(), detail: detail.into() }
+    }
 }
 
 /// Arguments of `wait` and `withdraw`.
@@ -61,18 +66,26 @@ pub(crate) struct Call {
     pub(crate) tool: Option<String>,
 }
 
-pub(crate) fn read<T: DeserializeOwned>(arguments: Option<JsonObject>) -> Result<T, String> {
-    serde_json::from_value(Value::Object(arguments.unwrap_or_default())).map_err(|error| error.to_string())
+/// Reads the arguments of a tool.
+pub(crate) fn read<T: DeserializeOwned>(
+    tool: &str,
+    arguments: Option<JsonObject>,
+) -> Result<T, ArgumentError> {
+    let arguments = arguments.unwrap_or_default();
+    let fault = schema::fault(tool, &arguments);
+    // The schema says more than the parser, which names no field.
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| fault.unwrap_or_else(|| ArgumentError::new("arguments", error.to_string())))
 }
 
 impl Call {
-    /// Reads the arguments of `call`.
-    pub(crate) fn read(arguments: Option<JsonObject>) -> Result<Self, String> {
-        Self::check(read(arguments)?)
+    /// Reads the arguments of `call`, or those of `explain`, which are the same.
+    pub(crate) fn read(tool: &str, arguments: Option<JsonObject>) -> Result<Self, ArgumentError> {
+        Self::check(read(tool, arguments)?)
     }
 
     /// Checks the arguments of `call`.
-    pub(crate) fn check(arguments: CallArguments) -> Result<Self, String> {
+    pub(crate) fn check(arguments: CallArguments) -> Result<Self, ArgumentError> {
         let CallArguments { credential, method, url, mut headers, body, reason } = arguments;
         check_headers(&headers)?;
         let is_json = !body.is_string();
@@ -97,16 +110,13 @@ impl Call {
         Ok(Self { credential, method, url, headers, body, reason, tool: None })
     }
 
-    /// Reads the arguments of `explain`.
-    pub(crate) fn to_explain(arguments: Option<JsonObject>) -> Result<Self, String> {
-        let ExplainArguments { credential, method, url, headers, body } = read(arguments)?;
-        Self::check(CallArguments { credential, method, url, headers, body, reason: None })
-    }
-
-    /// `Content-Type` of the body.
-    pub(crate) fn content_type(&self) -> Option<&str> {
-        let mut types = self.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-        types.next().map(|(_, value)| value.as_str())
+    /// The headers as they are sent. Names that differ only in case are one header with several values.
+    pub(crate) fn header_map(&self) -> Result<HeaderMap, http::Error> {
+        let mut map = HeaderMap::with_capacity(self.headers.len());
+        for (name, value) in &self.headers {
+            map.append(HeaderName::try_from(name)?, HeaderValue::from_bytes(value.as_bytes())?);
+        }
+        Ok(map)
     }
 
     /// SHA-256 over everything that the call sends.
@@ -129,28 +139,30 @@ impl Call {
 }
 
 /// Refuses headers that would be taken for those of the proxy, and what is no header at all.
-fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), String> {
+fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), ArgumentError> {
     for (name, value) in headers {
-        let parsed =
-            HeaderName::try_from(name).map_err(|_| format!("headers: {name:?} is not a header name"))?;
+        let field = || format!("headers.{}", name.escape_debug());
+        let parsed = HeaderName::try_from(name).map_err(|_| {
+            ArgumentError::new(field(), "is not a header name; use letters, digits and - as in Content-Type")
+        })?;
         let is_control = parsed.as_str().starts_with("x-px-")
             || matches!(
                 parsed.as_str(),
                 "prefer" | "idempotency-key" | "content-length" | "transfer-encoding"
             );
         if is_control {
-            return Err(format!("headers: {name} is set by Pyxis; leave it out"));
+            return Err(ArgumentError::new(field(), "is set by Pyxis; leave it out"));
         }
-        check_text(&format!("headers: {name}"), value)?;
+        check_text(&field(), value)?;
     }
     Ok(())
 }
 
 /// Refuses text that no header can carry.
-fn check_text(name: &str, value: &str) -> Result<(), String> {
-    HeaderValue::from_bytes(value.as_bytes())
-        .map(drop)
-        .map_err(|_| format!("{name}: must not contain line breaks or other control characters"))
+fn check_text(name: &str, value: &str) -> Result<(), ArgumentError> {
+    HeaderValue::from_bytes(value.as_bytes()).map(drop).map_err(|_| {
+        ArgumentError::new(name, "must not contain line breaks or other control characters; remove them")
+    })
 }
 
 /// True for a JSON object or array.
@@ -164,8 +176,8 @@ mod tests {
 
     use super::*;
 
-    fn call(arguments: &Value) -> Result<Call, String> {
-        Call::read(arguments.as_object().cloned())
+    fn call(arguments: &Value) -> Result<Call, ArgumentError> {
+        Call::read("call", arguments.as_object().cloned())
     }
 
     #[test]
@@ -186,21 +198,32 @@ mod tests {
 
     #[test]
     fn an_argument_that_cannot_be_sent_is_named() {
-        for (arguments, named) in [
-            (json!({"credential": "c"}), "url"),
+        for (arguments, field, detail) in [
+            (json!({"credential": "c"}), "url", "is missing; give a string"),
+            (json!({}), "credential", "is missing; give a string"),
+            (json!({"credential": null, "url": "u"}), "credential", "is missing; give a string"),
+            (json!({"credential": 1, "url": "u"}), "credential", "must be a string"),
+            (json!({"credential": "c", "url": "u", "headers": {"a": 5}}), "headers.a", "must be a string"),
+            (json!({"credential": "c", "url": "u", "headers": [1]}), "headers", "must be an object"),
             (
                 json!({"credential": "c", "url": "u", "headers": {"X-PX-Key": "k"}}),
-                "X-PX-Key is set by Pyxis",
+                "headers.X-PX-Key",
+                "is set by Pyxis",
             ),
-            (json!({"credential": "c", "url": "u", "headers": {"a b": "k"}}), "is not a header name"),
+            (
+                json!({"credential": "c", "url": "u", "headers": {"a b": "k"}}),
+                "headers.a b",
+                "is not a header name",
+            ),
             (
                 json!({"credential": "c", "url": "u", "reason": "a\nb"}),
-                "reason: must not contain line breaks",
+                "reason",
+                "must not contain line breaks",
             ),
-            (json!({"credential": "c", "url": "u", "secret": "s"}), "unknown field `secret`"),
+            (json!({"credential": "c", "url": "u", "header": {}}), "header", "did you mean headers?"),
         ] {
             let error = call(&arguments).unwrap_err();
-            assert!(error.contains(named), "{error}");
+            assert!(error.field == field && error.detail.contains(detail), "{error:?}");
         }
     }
 

@@ -9,6 +9,9 @@ use crate::response_stream::ResponseStream;
 
 /// The newest protocol version.
 pub(crate) const NEWEST: &str = "2026-07-28";
+/// Protocol versions, oldest first.
+pub(crate) const VERSIONS: &[ProtocolVersion] =
+    &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
 /// The program that sends a message.
 #[derive(Default)]

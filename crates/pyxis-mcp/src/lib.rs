@@ -15,6 +15,7 @@ mod direct;
 mod handshake;
 mod json_text;
 mod long_responses;
+mod message_form;
 mod message_limits;
 mod pending;
 mod proposed_task;

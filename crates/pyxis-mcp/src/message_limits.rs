@@ -8,25 +8,31 @@ use http_body_util::LengthLimitError;
 use pyxis_gateway as gateway;
 
 use crate::MAX_MESSAGE;
+use crate::message_form::MessageForm;
 
 /// Largest number of JSON values in a message.
 const MAX_VALUES: usize = 100_000;
 /// Refusal of a message with more.
 const TOO_MANY_VALUES: &str = "at most 100000 JSON values; send a large body as text, in one string";
 
-/// A message within the limits, or its refusal. A message that is too long goes on to the SDK, which refuses it.
-pub(crate) async fn checked(request: Request) -> Result<Request, Response> {
+/// A message within the limits and its form, or its refusal. A message that is too long goes on to the SDK, which refuses it.
+pub(crate) async fn checked(request: Request) -> Result<(Request, MessageForm), Response> {
     if request.body().size_hint().lower() > MAX_MESSAGE as u64 {
-        return Ok(request);
+        return Ok((request, MessageForm::default()));
     }
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     // One byte more than allowed, so that the SDK refuses that one, too.
     let bytes =
         body::to_bytes(body, MAX_MESSAGE + 1).await.map_err(|error| unreadable(error).into_response())?;
     if has_too_many_values(&bytes) {
         return Err(gateway::Error::field("message", TOO_MANY_VALUES).into_response().map(Body::new));
     }
-    Ok(Request::from_parts(head, Body::from(bytes)))
+    let form = if bytes.len() > MAX_MESSAGE {
+        MessageForm::default()
+    } else {
+        MessageForm::read(&mut head, &bytes).map_err(IntoResponse::into_response)?
+    };
+    Ok((Request::from_parts(head, Body::from(bytes)), form))
 }
 
 /// Status of a message that cannot be read.

@@ -7,8 +7,8 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Config;
 use rmcp::model::{
-    CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ElicitRequest, ElicitRequestParams,
-    InputRequest, InputRequests, InputRequiredResult, RequestStateCodec, SealOptions,
+    CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams, InputRequest,
+    InputRequests, InputRequiredResult, RequestStateCodec, SealOptions,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,7 +16,6 @@ use serde_json::json;
 use crate::answer::PendingApproval;
 use crate::arguments::Call;
 use crate::caller::McpCaller;
-use crate::task;
 
 /// Name of the request for a person's decision among the requests of a result.
 const APPROVAL: &str = "approval";
@@ -39,39 +38,39 @@ struct RequestState {
     expires_at: i64,
 }
 
-/// Seals and opens the carried state.
+/// Signs and verifies the carried state. It can be read, and cannot be changed.
 #[derive(Clone)]
-pub(crate) struct RequestStateSealer(RequestStateCodec);
+pub(crate) struct RequestStateSigner(RequestStateCodec);
 
-impl RequestStateSealer {
+impl RequestStateSigner {
     pub(crate) fn new(gateway: &pyxis_gateway::State) -> Self {
         let key = gateway.keyring.derive("mcp-request-state");
         // Derived keys have 32 bytes, the length that is checked otherwise.
         Self(RequestStateCodec::new_unchecked(key.expose().clone()))
     }
 
-    fn seal(&self, caller: &McpCaller, call: &Call, txn_id: &str, now: UnixMillis) -> Option<String> {
-        let carried = RequestState { txn_id: txn_id.to_owned(), expires_at: now.0 + STATE_LIFETIME };
+    fn sign(&self, caller: &McpCaller, call: &Call, txn_id: &str, now: UnixMillis) -> Option<String> {
+        let request_state = RequestState { txn_id: txn_id.to_owned(), expires_at: now.0 + STATE_LIFETIME };
         let bound = bound(caller, call);
-        self.0.seal_json_with(&carried, &SealOptions::new().associated_data(&bound)).ok()
+        self.0.seal_json_with(&request_state, &SealOptions::new().associated_data(&bound)).ok()
     }
 
     /// The transaction in a state, if it was made for this agent and this call.
-    pub(crate) fn open(
+    pub(crate) fn verified(
         &self,
         caller: &McpCaller,
         call: &Call,
         state: &str,
         now: UnixMillis,
     ) -> Result<String, String> {
-        let carried: RequestState = self
+        let request_state: RequestState = self
             .0
             .open_json_with(state, &bound(caller, call))
             .map_err(|error| format!("requestState: {error}; call again without it"))?;
-        if carried.expires_at <= now.0 {
+        if request_state.expires_at <= now.0 {
             return Err("requestState: it has expired; call again without it".to_owned());
         }
-        Ok(carried.txn_id)
+        Ok(request_state.txn_id)
     }
 }
 
@@ -80,20 +79,16 @@ fn bound(caller: &McpCaller, call: &Call) -> Vec<u8> {
     [caller.agent.id.to_string().as_bytes(), b"|", &call.digest()].concat()
 }
 
-/// Answers a call that has waited long enough.
+/// Answers a call that has waited long enough. `signer` is there for clients that can open a page.
 pub(crate) fn respond(
     config: &Config,
     now: UnixMillis,
-    sealer: &RequestStateSealer,
-    abilities: Abilities,
+    signer: Option<&RequestStateSigner>,
     caller: &McpCaller,
     call: &Call,
     waiting: &PendingApproval,
 ) -> CallToolResponse {
-    if abilities.tasks {
-        return CallToolResponse::Task(CreateTaskResult::new(task::from_pending(config, now, waiting)));
-    }
-    let state = sealer.seal(caller, call, &waiting.txn_id, now).filter(|_| abilities.pages);
+    let state = signer.and_then(|signer| signer.sign(caller, call, &waiting.txn_id, now));
     match state {
         Some(state) => {
             let request = InputRequest::Elicitation(page_request(config, waiting));

@@ -9,9 +9,10 @@ use pyxis_gateway::ClientPresence;
 use pyxis_gateway::approvals::delivery::{self, TransactionTimes};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListResourceTemplatesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+    CreateTaskResult, CustomRequest, CustomResult, ErrorCode, GetTaskParams, GetTaskResult, Implementation,
+    JsonObject, ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
@@ -22,22 +23,19 @@ use crate::answer::{self, ForwardOutcome, PendingApproval, ProxyResponse};
 use crate::approval_page;
 use crate::arguments::{self, Call, Nothing, TransactionArguments};
 use crate::caller::McpCaller;
-use crate::client_info::ClientInfo;
+use crate::client_info::{ClientInfo, VERSIONS};
 use crate::long_responses::{self, LongResponses};
-use crate::pending::{self, RequestStateSealer};
+use crate::message_form::{self, BadParameters};
+use crate::pending::{self, RequestStateSigner};
 use crate::response_stream::ResponseStream;
 use crate::{proposed_task, proxied, task, tools};
-
-/// Protocol versions, oldest first.
-const VERSIONS: &[ProtocolVersion] =
-    &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
 /// The server. It keeps no state between messages, so any node may answer any of them. A session only adds requests to
 /// the client during a call.
 #[derive(Clone)]
 pub(crate) struct McpServer {
     pub(crate) requests: AgentRequests,
-    sealer: RequestStateSealer,
+    signer: RequestStateSigner,
     long: LongResponses,
 }
 
@@ -45,9 +43,9 @@ pub(crate) type ToolResult = Result<CallToolResponse, ErrorData>;
 
 impl McpServer {
     pub(crate) fn new(requests: AgentRequests) -> Self {
-        let sealer = RequestStateSealer::new(&requests.gateway);
+        let signer = RequestStateSigner::new(&requests.gateway);
         let long = LongResponses::new(requests.gateway.clone());
-        Self { requests, sealer, long }
+        Self { requests, signer, long }
     }
 
     /// Seconds to wait for a decision.
@@ -73,9 +71,9 @@ impl McpServer {
         arguments: Option<JsonObject>,
         state: Option<&str>,
     ) -> ToolResult {
-        match Call::read(arguments) {
+        match Call::read("call", arguments) {
             Ok(call) => self.send(client, caller, &call, state).await,
-            Err(error) => Ok(answer::failure(error).into()),
+            Err(error) => Ok(answer::bad_argument(&error).into()),
         }
     }
 
@@ -91,7 +89,7 @@ impl McpServer {
             Err(error) if matches!(error.code(), "not_found" | "credential_not_found") => {
                 return Err(unknown_tool(&request.name));
             }
-            Err(error) => return Ok(answer::failure(format!("Pyxis: {error}")).into()),
+            Err(error) => return Ok(answer::of_error(error).await.into()),
         };
         let call = proxied::call(target, request.arguments);
         self.send(client, caller, &call, request.request_state.as_deref()).await
@@ -107,7 +105,7 @@ impl McpServer {
     ) -> ToolResult {
         let answer = match state {
             None => self.forward(client, caller, call).await?.into(),
-            Some(state) => match self.sealer.open(caller, call, state, self.requests.gateway.now()) {
+            Some(state) => match self.signer.verified(caller, call, state, self.requests.gateway.now()) {
                 Ok(txn) => self.poll(caller, &txn).await?,
                 Err(error) => return Err(ErrorData::invalid_params(error, None)),
             },
@@ -165,24 +163,24 @@ impl McpServer {
         call: &Call,
         answer: ProxyResponse,
     ) -> ToolResult {
-        let mut waiting = match answer {
+        let waiting = match answer {
             ProxyResponse::Final(result) => return Ok(result.into()),
             ProxyResponse::Pending(waiting) => waiting,
         };
-        let abilities = client.abilities;
-        if abilities.tasks {
-            // A task keeps its time of creation.
+        let gateway = &self.requests.gateway;
+        if client.abilities.tasks {
             let times = self.transaction_times(caller, &waiting.txn_id).await?;
-            waiting.created_at = times.map(|times| times.created_at.to_rfc3339());
+            let task = task::from_pending(&gateway.config, gateway.now(), &waiting, times);
+            return Ok(CallToolResponse::Task(CreateTaskResult::new(task)));
         }
-        let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
-        Ok(pending::respond(&gateway.config, gateway.now(), sealer, abilities, caller, call, &waiting))
+        let signer = client.abilities.pages.then_some(&self.signer);
+        Ok(pending::respond(&gateway.config, gateway.now(), signer, caller, call, &waiting))
     }
 
     async fn wait(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
-        let TransactionArguments { txn_id } = match arguments::read(arguments) {
+        let TransactionArguments { txn_id } = match arguments::read("wait", arguments) {
             Ok(transaction) => transaction,
-            Err(error) => return Ok(answer::failure(error).into()),
+            Err(error) => return Ok(answer::bad_argument(&error).into()),
         };
         let response = self.requests.poll(caller, &txn_id, self.patience()).await.map_err(internal)?;
         if response.status() == StatusCode::NOT_FOUND {
@@ -244,7 +242,14 @@ impl McpServer {
             let store = &self.requests.gateway.store;
             delivery::delivered(store, caller.agent.workspace, txn).await.map_err(internal)?;
         }
-        Ok(answer)
+        match answer {
+            ProxyResponse::Final(result) if answer::is_expired(&result) => {
+                let times = self.transaction_times(caller, txn_id).await?;
+                let is_withdrawn = times.is_some_and(|times| times.withdrawn);
+                Ok(ProxyResponse::Final(if is_withdrawn { answer::withdrawn() } else { result }))
+            }
+            answer => Ok(answer),
+        }
     }
 
     /// Times of a transaction of this agent.
@@ -259,9 +264,9 @@ impl McpServer {
     }
 
     async fn withdraw(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
-        let TransactionArguments { txn_id } = match arguments::read(arguments) {
+        let TransactionArguments { txn_id } = match arguments::read("withdraw", arguments) {
             Ok(transaction) => transaction,
-            Err(error) => return Ok(answer::failure(error).into()),
+            Err(error) => return Ok(answer::bad_argument(&error).into()),
         };
         let mut response = self.requests.withdraw(caller, &txn_id).await.map_err(internal)?;
         if response.status() == StatusCode::NOT_FOUND {
@@ -280,15 +285,15 @@ impl McpServer {
     }
 
     async fn explain(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
-        let call = match Call::to_explain(arguments) {
+        let call = match Call::read("explain", arguments) {
             Ok(call) => call,
-            Err(error) => return Ok(answer::failure(error).into()),
+            Err(error) => return Ok(answer::bad_argument(&error).into()),
         };
         Ok(match self.requests.explain(caller, &call).await {
             Ok(explanation) => {
                 CallToolResult::structured(serde_json::to_value(explanation).map_err(internal)?).into()
             }
-            Err(error) => answer::failure(error.to_string()).into(),
+            Err(error) => answer::of_error(error).await.into(),
         })
     }
 }
@@ -301,9 +306,9 @@ impl McpServer {
         context: &RequestContext<RoleServer>,
     ) -> ToolResult {
         match &*request.name {
-            "services" => match arguments::read::<Nothing>(request.arguments) {
+            "services" => match arguments::read::<Nothing>("services", request.arguments) {
                 Ok(Nothing {}) => self.services(caller).await,
-                Err(error) => Ok(answer::failure(error).into()),
+                Err(error) => Ok(answer::bad_argument(&error).into()),
             },
             "call" => {
                 let state = request.request_state.as_deref();
@@ -410,6 +415,20 @@ impl ServerHandler for McpServer {
     ) -> Result<(), ErrorData> {
         // Tasks never ask for input: only a person on the approval page decides.
         self.poll_task(&caller(&context)?, &request.task_id).await.map(drop)
+    }
+
+    /// A method that the SDK does not know, or one whose parameters it cannot read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, .. } = request;
+        let Some(form) = message_form::parameters_of(&method) else {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        };
+        BadParameters::record(&context);
+        Err(ErrorData::invalid_params(format!("{method}: params must be {form}"), None))
     }
 
     async fn cancel_task(

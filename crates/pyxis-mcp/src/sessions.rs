@@ -72,10 +72,13 @@ impl<S: ServerHandler + Clone> Sessions<S> {
 
     /// Answers a request of a known caller.
     pub(crate) async fn answer(&self, request: Request) -> Response {
-        let mut request = match message_limits::checked(request).await {
-            Ok(request) => request,
-            Err(refusal) => return refusal,
-        };
+        match message_limits::checked(request).await {
+            Ok((request, form)) => form.corrected(self.answer_read(request).await),
+            Err(refusal) => refusal,
+        }
+    }
+
+    async fn answer_read(&self, mut request: Request) -> Response {
         let Some(id) = session_id(request.headers()) else { return self.without_session(request).await };
         if !is_newest(request.headers()) {
             match self.state(&id, agent(&request)).await {

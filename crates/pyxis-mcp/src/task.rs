@@ -11,10 +11,15 @@ use crate::answer::{PendingApproval, ProxyResponse};
 /// Pause between two looks at a task, in milliseconds.
 const POLL_INTERVAL: u64 = 2000;
 
-/// The task of a transaction that is not settled.
-pub(crate) fn from_pending(config: &Config, now: UnixMillis, waiting: &PendingApproval) -> Task {
-    let now = now.to_rfc3339();
-    let created = waiting.created_at.clone().unwrap_or_else(|| now.clone());
+/// The task of a transaction that is not settled. Its last change is the decision, or else its creation.
+pub(crate) fn from_pending(
+    config: &Config,
+    now: UnixMillis,
+    waiting: &PendingApproval,
+    times: Option<TransactionTimes>,
+) -> Task {
+    let created = times.map_or(now, |times| times.created_at);
+    let changed = times.and_then(|times| times.ended_at).unwrap_or(created);
     let said = if waiting.status == "approved" {
         "Approved and being sent.".to_owned()
     } else {
@@ -25,7 +30,7 @@ pub(crate) fn from_pending(config: &Config, now: UnixMillis, waiting: &PendingAp
             waiting.announcements.in_words()
         )
     };
-    Task::new(&waiting.txn_id, TaskStatus::Working, created, now)
+    Task::new(&waiting.txn_id, TaskStatus::Working, created.to_rfc3339(), changed.to_rfc3339())
         .with_status_message(said)
         .with_poll_interval_ms(POLL_INTERVAL)
 }
@@ -41,7 +46,7 @@ pub(crate) fn detailed(
 ) -> DetailedTask {
     let result = match answer {
         ProxyResponse::Pending(waiting) => {
-            return DetailedTask::new(from_pending(config, now, &waiting), TaskPayload::Working);
+            return DetailedTask::new(from_pending(config, now, &waiting, times), TaskPayload::Working);
         }
         ProxyResponse::Final(result) => result,
     };

@@ -85,10 +85,13 @@ fn propose_task() -> Tool {
 }
 
 fn wait() -> Tool {
-    let about = "Wait for the decision on a pending request or a proposed task, up to 45 seconds. Returns the target's \
-        response once it has arrived.";
+    let about = "Wait for the decision on a pending request or a proposed task, for at most a minute. Returns the \
+        target's response once it has arrived.";
     let title = "Wait for a decision";
-    tool("wait", title, about, transaction(), &["txn_id"]).with_annotations(reads(title, false))
+    // An outcome counts as delivered, so that the same call again is a new request.
+    let annotations =
+        ToolAnnotations::with_title(title).read_only(false).destructive(false).open_world(false);
+    tool("wait", title, about, transaction(), &["txn_id"]).with_annotations(annotations.idempotent(true))
 }
 
 fn withdraw() -> Tool {
@@ -104,10 +107,17 @@ fn explain() -> Tool {
     let about = "Say what would happen to a request, and which rule decides, without sending it.";
     let properties = json!({
         "credential": {"type": "string", "description": "Name of the credential, as `services` lists it."},
-        "method": {"type": "string", "default": "GET"},
+        "method": {
+            "type": "string", "default": "GET",
+            "enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+        },
         "url": {"type": "string", "description": "Full URL, including the query."},
-        "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+        "headers": {
+            "type": "object", "additionalProperties": {"type": "string"},
+            "description": "Headers, as for `call`. Some rules read them.",
+        },
         "body": {"type": ["string", "object", "array"], "description": "Body, as for `call`. Some rules read it."},
+        "reason": {"type": "string", "maxLength": 1024, "description": "Why, as for `call`. Some policies require it."},
     });
     let title = "Explain a request";
     tool("explain", title, about, properties, &["credential", "url"]).with_annotations(reads(title, false))

@@ -1,5 +1,6 @@
 //! Explains how `/forward` would treat a request.
 
+use http::HeaderMap;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
@@ -12,6 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{credentials, workspaces};
+use crate::credentials::outbound::clean_headers;
 use crate::credentials::requests::task_use::{self, Candidate, TaskRequest};
 use crate::credentials::requests::{authorize, content};
 use crate::error::{Error, Result};
@@ -69,6 +71,12 @@ impl Explanation {
         }
     }
 
+    /// The same decision for a request without the reason that the policy requires.
+    fn without_reason(self) -> Self {
+        let detail = "the request needs approval, and the credential's policy asks for a reason; add one";
+        Self { decision: "refuse", detail: detail.to_owned(), ..self }
+    }
+
     fn refuse(rule: Rule, detail: String) -> Self {
         Self { decision: "refuse", rule: rule.as_str(), pattern: None, detail, warning: None }
     }
@@ -89,15 +97,48 @@ pub struct ExplainedRequest<'a> {
     pub agent: Option<&'a str>,
     /// Body, for content rules.
     pub body: Option<&'a str>,
-    /// `Content-Type` of the body.
+    /// `Content-Type` of the body, if the headers are not known.
     pub content_type: Option<&'a str>,
+    /// The rest of a request that an agent is about to send. It is judged as `/forward` would judge it.
+    pub sent: Option<SentParts<'a>>,
 }
 
-impl<'a> ExplainedRequest<'a> {
+/// Parts of a request besides method, URL and body.
+#[derive(Clone, Copy, Debug)]
+pub struct SentParts<'a> {
+    /// Headers for the target.
+    pub headers: &'a HeaderMap,
+    /// Reason for the approver.
+    pub reason: Option<&'a str>,
+}
+
+/// Headers by which content rules read a body.
+enum KnownHeaders<'a> {
+    /// All that the target gets.
+    All(HeaderMap),
+    /// The type of the body alone.
+    Type(Option<&'a str>),
+}
+
+impl KnownHeaders<'_> {
+    fn of_request<'a>(request: &ExplainedRequest<'a>, credential: &ResolvedCredential) -> KnownHeaders<'a> {
+        match request.sent {
+            Some(sent) => KnownHeaders::All(clean_headers(sent.headers, credential)),
+            None => KnownHeaders::Type(request.content_type),
+        }
+    }
+
     /// Content for content rules, with this body.
-    fn content(&self, target: &'a Target, body: &'a str) -> RequestContent<'a> {
-        let content_type = self.content_type;
-        RequestContent { content_type, is_encoded: false, query: target.query(), body: body.as_bytes() }
+    fn content<'c>(&'c self, target: &'c Target, body: &'c str) -> RequestContent<'c> {
+        match self {
+            Self::All(headers) => content::build(headers, target, body.as_bytes()),
+            Self::Type(content_type) => RequestContent {
+                content_type: *content_type,
+                is_encoded: false,
+                query: target.query(),
+                body: body.as_bytes(),
+            },
+        }
     }
 }
 
@@ -168,9 +209,12 @@ fn address(
         let detail = "the credential is one of an MCP server; agents call its tools at /mcp";
         return Err(refuse(detail.to_owned()));
     }
-    let method = Method::parse(request.method).ok_or_else(|| {
-        refuse("the method must be GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS or WEBSOCKET".to_owned())
-    })?;
+    // A tool sends requests and opens no WebSocket.
+    let (method, allowed) = match request.sent {
+        Some(_) => (Method::parse_http(request.method), "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS"),
+        None => (Method::parse(request.method), "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS or WEBSOCKET"),
+    };
+    let method = method.ok_or_else(|| refuse(format!("the method must be {allowed}")))?;
     let target = Target::parse(request.url).map_err(|error| refuse(error.to_string()))?;
     authorize::check_allowed_hosts(credential, &target).map_err(|error| match error {
         Error::HostNotAllowed(_) => Explanation::refuse(Rule::AllowedHosts, error.to_string()),
@@ -190,17 +234,25 @@ impl AddressedRequest<'_> {
     ) -> Result<Explanation> {
         let Self { credential, method, target, .. } = *self;
         let decision = authorize::decide(credential, method, target);
+        let headers = KnownHeaders::of_request(request, credential);
+        let lacks_reason = self.lacks_reason(request);
+        if lacks_reason && decision.verdict == PolicyVerdict::RequireApproval {
+            return Ok(Explanation::of_decision(&decision).without_reason());
+        }
         let concerns = content::concerns(credential, &decision, method, target);
         // Methods that only read usually have no body.
         let body = request.body.or((method.is_safe() || method == Method::WebSocket).then_some(""));
         // Without a body, only the query can name another method.
         if !concerns || body.is_some() {
-            let seen = request.content(target, body.unwrap_or_default());
+            let seen = headers.content(target, body.unwrap_or_default());
             if let Some(found) = content::finding(credential, &decision, method, target, &seen) {
+                if lacks_reason && found.verdict == PolicyVerdict::RequireApproval {
+                    return Ok(Explanation::of_content(&found).without_reason());
+                }
                 return self.explain_finding(store, now, &found, &seen).await;
             }
         }
-        let known = body.map(|body| request.content(target, body));
+        let known = body.map(|body| headers.content(target, body));
         let unseen = (concerns && body.is_none()).then_some(CONTENT_UNSEEN);
         if decision.verdict == PolicyVerdict::RequireApproval
             && grant::grant_may_apply(&decision, authorize::policy_of(credential))
@@ -210,6 +262,12 @@ impl AddressedRequest<'_> {
         }
         let unread = || if concerns { None } else { passing(&decision, method, target) };
         Ok(Explanation { warning: unseen.or_else(unread), ..Explanation::of_decision(&decision) })
+    }
+
+    /// True if the request has no reason and the policy requires one of requests that need approval.
+    fn lacks_reason(&self, request: &ExplainedRequest<'_>) -> bool {
+        let is_required = authorize::policy_of(self.credential).is_some_and(|policy| policy.require_reason);
+        is_required && request.sent.is_some_and(|sent| sent.reason.is_none_or(str::is_empty))
     }
 
     /// Explains the decision of a content rule, which a task may have approved.

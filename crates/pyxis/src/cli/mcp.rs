@@ -2,17 +2,14 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::AccessOptions;
 use super::names::{AgentLabel, CredentialLabel, NameArgument, OptionalName};
 
 /// Options of `pyxis mcp`.
 #[derive(Debug, Args)]
 pub struct McpBridge {
-    /// URL of the server [default: the base URL of this installation].
-    #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
-    /// Environment variable that holds the agent key.
-    #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
-    pub agent_key_env: String,
+    #[command(flatten)]
+    pub access: AccessOptions,
 }
 
 /// Options of `pyxis connect`.

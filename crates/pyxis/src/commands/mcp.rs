@@ -21,19 +21,19 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use self::events::EventReader;
-use super::{connect, quiet, settings};
+use super::run::access::Access;
+use super::{quiet, settings};
 use crate::app;
 use crate::cli::{Global, McpBridge};
-use crate::config::env::{Env, ProcessEnv};
 
 /// Longest message, in bytes. The server takes no longer ones.
 const MAX_MESSAGE: u64 = 16 * 1024 * 1024;
 /// Longest answer, in bytes.
-const MAX_ANSWER: usize = 64 * 1024 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024 * 1024;
 /// Longest time until an answer begins. A call may wait a minute for a person.
-const PATIENCE: Duration = Duration::from_mins(3);
+const TIMEOUT: Duration = Duration::from_mins(3);
 /// Longest time to wait for the end of the session.
-const FAREWELL: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Header with the version of the protocol.
 const VERSION: &str = "mcp-protocol-version";
 /// Failure of a call whose stream ends too early.
@@ -41,6 +41,10 @@ const UNFINISHED: &str =
     "Pyxis ended the stream before the result; send the call again to join a request that waits for a person";
 /// JSON-RPC code of a message that cannot be read.
 const PARSE_ERROR: i64 = -32700;
+/// JSON-RPC code of what is not a message.
+const INVALID_REQUEST: i64 = -32600;
+/// Failure of what is not a message.
+const NO_MESSAGE: &str = "not a JSON-RPC 2.0 message: send one object per line, with a `method` that is a string; batches are not supported";
 /// JSON-RPC code of a server that cannot be reached.
 const UNREACHABLE: i64 = -32000;
 
@@ -61,16 +65,14 @@ struct Negotiated {
 }
 
 pub(super) async fn run(global: &Global, options: McpBridge) -> Result<()> {
-    let McpBridge { url, agent_key_env: key_env } = options;
-    let url = connect::server_url(global, url)?;
-    let key = ProcessEnv.var(&key_env).with_context(|| {
-        format!("{key_env} is not set; put the agent key there (`pyxis agent add NAME` makes one)")
-    })?;
-    let mut authorization = HeaderValue::try_from(format!("Bearer {key}"))
-        .with_context(|| format!("{key_env}: not an agent key"))?;
+    let config = settings(&quiet(global.flags()))?;
+    let Access { url, key } = Access::with_key(&config, &options.access)?;
+    let url = format!("{url}{}", pyxis_mcp::PATH);
+    let mut authorization = HeaderValue::try_from(format!("Bearer {}", key.expose()))
+        .context("not an agent key: it has characters that no key has")?;
     authorization.set_sensitive(true);
     // The server's address is the operator's own, and often a private one.
-    let client = app::client(&settings(&quiet(global.flags()))?)?.private();
+    let client = app::client(&config)?.private();
     let bridge = Arc::new(Bridge { client, url, authorization, negotiated: Mutex::default() });
     let (answers, queue) = mpsc::channel(64);
     let writer = tokio::spawn(write(queue));
@@ -100,6 +102,9 @@ async fn read(bridge: &Arc<Bridge>, answers: mpsc::Sender<String>) -> Result<()>
         });
         let sending = async move {
             let failed = match message {
+                Ok(message) if !is_message(&message) => {
+                    Some(failure(&id_of(&message), INVALID_REQUEST, NO_MESSAGE))
+                }
                 Ok(message) => bridge.forward(&message, &line, &answers).await,
                 Err(error) => Some(failure(&Value::Null, PARSE_ERROR, &error.to_string())),
             };
@@ -139,7 +144,7 @@ impl Bridge {
 
     async fn exchange(&self, message: &Value, line: &[u8], answers: &mpsc::Sender<String>) -> Result<()> {
         let request = self.request(message, line)?;
-        let response = self.client.send(request, PATIENCE).await;
+        let response = self.client.send(request, TIMEOUT).await;
         let response = response.with_context(|| format!("cannot reach Pyxis at {}", self.url))?;
         let (head, body) = response.into_parts();
         let is_handshake = message["method"] == "initialize";
@@ -147,7 +152,7 @@ impl Bridge {
             self.negotiated().session = head.headers.get(MCP_SESSION).cloned();
         }
         if is_stream(&head.headers) {
-            let mut events = EventReader::new(body, MAX_ANSWER);
+            let mut events = EventReader::new(body, MAX_RESPONSE);
             let mut is_answered = message["method"].is_null() || message["id"].is_null();
             while let Some(answer) = events.next().await? {
                 is_answered |= events::answers(&answer, &message["id"]);
@@ -156,7 +161,7 @@ impl Bridge {
             ensure!(is_answered, UNFINISHED);
             return Ok(());
         }
-        let body = read_capped(body, MAX_ANSWER).await.context("the answer of Pyxis broke off")?;
+        let body = read_capped(body, MAX_RESPONSE).await.context("the answer of Pyxis broke off")?;
         match events::message(&body) {
             Some(answer) => self.pass_on(is_handshake, answer, answers).await,
             None if !head.status.is_success() => {
@@ -185,7 +190,7 @@ impl Bridge {
             request = request.header(VERSION, version);
         }
         if let Ok(request) = request.body(empty()) {
-            drop(self.client.send(request, FAREWELL).await);
+            drop(self.client.send(request, CLOSE_TIMEOUT).await);
         }
     }
 
@@ -226,6 +231,18 @@ impl Bridge {
             self.negotiated().version = Some(version.to_owned());
         }
     }
+}
+
+/// True for a request, a notification or a response.
+fn is_message(message: &Value) -> bool {
+    let is_response =
+        || message.get("method").is_none() && (message.get("result").or(message.get("error"))).is_some();
+    message.is_object() && (message["method"].is_string() || is_response())
+}
+
+/// The id of a request, or null.
+fn id_of(message: &Value) -> Value {
+    message.get("id").filter(|id| id.is_string() || id.is_i64()).cloned().unwrap_or_default()
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use pyxis_scoring::TableFormat;
@@ -19,11 +19,23 @@ pub(super) fn table_format(name: Option<&str>, file: &Path) -> TableFormat {
     name.or_else(by_name).and_then(TableFormat::from_name).unwrap_or(TableFormat::Csv)
 }
 
-/// Refuses a path where a file exists. A pipe or a device may be written.
-pub(super) fn refuse_existing(path: &Path) -> Result<()> {
-    let is_file = path != Path::new("-") && fs::metadata(path).is_ok_and(|found| found.is_file());
-    ensure!(!is_file, "{} exists; name a new file, or remove this one first", path.display());
-    Ok(())
+/// Refuses a path where a file exists, or where none can be created. A pipe or a device may be written.
+pub(super) fn check_output(path: &Path) -> Result<()> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => {
+            bail!("{} exists; name a new file, or remove this one first", path.display())
+        }
+        Ok(found) if found.is_dir() => bail!("{} is a directory; name a file in it", path.display()),
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let partial = partial(path);
+            File::create(&partial).with_context(|| format!("cannot write {}", path.display()))?;
+            fs::remove_file(&partial).with_context(|| format!("cannot write {}", path.display()))
+        }
+    }
 }
 
 /// Writes a file under another name first, so that a file of this name is always whole. Returns its length; `-` is

@@ -279,6 +279,11 @@ async fn a_withdrawn_request_expires_and_is_not_sent() {
     let result = mcp.tool("withdraw", json!({"txn_id": txn})).await;
     assert_eq!(result["isError"], false, "{result}");
     assert_eq!(site.agent.poll(&txn).await["status"], "expired");
+    let waited = mcp.tool("wait", json!({"txn_id": txn})).await;
+    assert_eq!(
+        waited["structuredContent"]["detail"], "You withdrew this request. Nothing was sent.",
+        "{waited}"
+    );
     let again = mcp.tool("withdraw", json!({"txn_id": txn})).await;
     assert_eq!(again["isError"], true, "{again}");
 }

@@ -20,7 +20,7 @@ async fn the_tools_are_few_and_say_honestly_what_they_do() {
     for tool in listed["tools"].as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
         let notes = &tool["annotations"];
-        let changes = matches!(name, "call" | "propose_task" | "withdraw");
+        let changes = matches!(name, "call" | "propose_task" | "wait" | "withdraw");
         assert_eq!(notes["readOnlyHint"], !changes, "{name}");
         assert_eq!(notes["destructiveHint"] == json!(true), name == "call", "{name}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
@@ -107,7 +107,89 @@ async fn what_does_not_fit_the_protocol_is_refused_with_its_code() {
         let client = site.app.anonymous().with("authorization", &format!("Bearer {key}"));
         client.call(method, "/mcp").header("accept", "text/event-stream").send().await.expect(405);
     }
-    let broken = list().body("{\"jsonrpc\":");
-    assert!(broken.send().await.status >= 400);
     list().send().await.expect(200);
+}
+
+#[tokio::test]
+async fn what_is_not_a_message_is_a_json_rpc_error_and_another_media_type_is_415() {
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
+    for mcp in [mcp.clone(), mcp.speaking("2025-11-25")] {
+        let answered = async |body: &str| {
+            let call = mcp
+                .request("tools/list", &json!({}))
+                .body(body.to_owned())
+                .set("content-type", "application/json");
+            message_of(&call.send().await.expect(400))
+        };
+        for body in ["{", "", "{\"jsonrpc\":", "nothing"] {
+            let answer = answered(body).await;
+            assert_eq!(
+                (&answer["error"]["code"], &answer["id"]),
+                (&json!(-32700), &Value::Null),
+                "{body}: {answer}"
+            );
+        }
+        let list = mcp.message("tools/list", &json!({}));
+        let changed = |member: &str, value: Value| {
+            let mut message = list.clone();
+            message[member] = value;
+            message.to_string()
+        };
+        let mut unversioned = list.clone();
+        unversioned.as_object_mut().unwrap().remove("jsonrpc");
+        for body in [
+            "[]".to_owned(),
+            "5".to_owned(),
+            json!([list]).to_string(),
+            changed("id", Value::Null),
+            changed("id", json!(1.5)),
+            changed("method", json!(5)),
+            changed("params", json!([])),
+            changed("jsonrpc", json!("1.0")),
+            unversioned.to_string(),
+        ] {
+            let answer = answered(&body).await;
+            assert_eq!(
+                (&answer["error"]["code"], &answer["id"]),
+                (&json!(-32600), &Value::Null),
+                "{body}: {answer}"
+            );
+        }
+    }
+    mcp.request("tools/list", &json!({})).set("content-type", "text/plain").send().await.expect(415);
+}
+
+#[tokio::test]
+async fn a_version_that_only_the_header_names_is_refused_with_the_versions_that_are_spoken() {
+    let site = Site::new().await;
+    let older = Mcp::new(&site).speaking("2025-11-25");
+    let call = older.request("tools/list", &json!({})).set("mcp-protocol-version", "1999-01-01");
+    let answer = message_of(&call.send().await.expect(400));
+    assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32022), &json!(7)), "{answer}");
+    assert_eq!(answer["error"]["data"]["supported"], json!(["2025-06-18", "2025-11-25", NEWEST]));
+}
+
+#[tokio::test]
+async fn parameters_that_a_method_cannot_take_are_named_and_the_method_is_known() {
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
+    for (method, params, named) in [
+        ("tools/call", json!({"name": "call", "arguments": "x"}), "`arguments`"),
+        ("tools/call", json!({"name": "call", "arguments": []}), "`arguments`"),
+        ("tools/call", json!({"arguments": {}}), "`name`"),
+        ("tools/call", json!({"name": "call", "arguments": {}, "requestState": 5}), "`requestState`"),
+        ("resources/read", json!({}), "`uri`"),
+        ("tasks/get", json!({}), "`taskId`"),
+    ] {
+        for (mcp, status) in [(mcp.clone(), 400), (mcp.speaking("2025-11-25"), 200)] {
+            let answer = message_of(&mcp.request(method, &params).send().await.expect(status));
+            assert_eq!(
+                (&answer["error"]["code"], &answer["id"]),
+                (&json!(-32602), &json!(7)),
+                "{params}: {answer}"
+            );
+            assert!(answer["error"]["message"].as_str().unwrap().contains(named), "{params}: {answer}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! The bridge over standard input and output.
 
 use std::io::Write;
-use std::process::Stdio;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -84,6 +85,14 @@ async fn the_bridge_answers_every_message_that_it_cannot_pass_on() {
     let list = Mcp::new(&site).message("tools/list", &json!({})).to_string();
     let refused = bridged(&site.app, &url(&site), "px_agent_wrong", std::slice::from_ref(&list)).await;
     assert!(refused[0]["error"]["message"].as_str().unwrap().contains("401"), "{refused:?}");
+    let lines =
+        ["{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":5}", "[]", "7", "{\"jsonrpc\":\"2.0\",\"id\":\"a\"}"];
+    let invalid = bridged(&site.app, &url(&site), "px_agent_wrong", &lines.map(str::to_owned)).await;
+    let mut answered: Vec<_> =
+        invalid.iter().map(|answer| (answer["id"].to_string(), answer["error"]["code"].clone())).collect();
+    answered.sort_by(|one, two| one.0.cmp(&two.0));
+    let expected = ["\"a\"", "4", "null", "null"].map(|id| (id.to_owned(), json!(-32600)));
+    assert_eq!(answered, expected);
     let broken = bridged(&site.app, &url(&site), "px_agent_wrong", &["{\"jsonrpc\":".to_owned()]).await;
     assert_eq!(broken[0]["error"]["code"], -32700);
     let away = bridged(&site.app, "http://127.0.0.1:9", "px_agent_wrong", &[list]).await;
@@ -94,4 +103,38 @@ async fn the_bridge_answers_every_message_that_it_cannot_pass_on() {
             .contains("cannot reach Pyxis at http://127.0.0.1:9/mcp"),
         "{away:?}"
     );
+}
+
+#[tokio::test]
+async fn the_bridge_finds_server_and_key_as_pyxis_run_does() {
+    let site = Site::new().await;
+    let home = tempfile::tempdir().unwrap();
+    let list = format!("{}\n", Mcp::new(&site).message("tools/list", &json!({})));
+    let piped = async |arguments: &[&str], input: &str, change: &dyn Fn(&mut Command)| {
+        let mut command = site.app.command(arguments);
+        command.env("HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        change(&mut command);
+        let input = input.to_owned();
+        let running = move || {
+            let mut child = command.spawn().unwrap();
+            // A command that is refused does not read.
+            let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+            child.wait_with_output().unwrap()
+        };
+        tokio::task::spawn_blocking(running).await.unwrap()
+    };
+    let none = piped(&["mcp"], &list, &|_| {}).await;
+    assert!(String::from_utf8_lossy(&none.stderr).contains("pyxis login"), "{none:?}");
+    let key = site.app.bootstrap["agent_key"].as_str().unwrap();
+    let file = home.path().join("key");
+    std::fs::write(&file, key).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let by_file = |command: &mut Command| {
+        command.env("PX_URL", url(&site)).env("PX_AGENT_KEY_FILE", &file);
+    };
+    let read = piped(&["mcp"], &list, &by_file).await;
+    assert!(String::from_utf8_lossy(&read.stdout).contains("\"propose_task\""), "{read:?}");
+    piped(&["login", "--url", &url(&site)], &format!("{key}\n"), &|_| {}).await;
+    let saved = piped(&["mcp"], &list, &|_| {}).await;
+    assert!(String::from_utf8_lossy(&saved.stdout).contains("\"propose_task\""), "{saved:?}");
 }

@@ -67,6 +67,7 @@ async fn a_client_with_tasks_gets_the_transaction_as_a_task() {
     let id = id(&task);
     let working = mcp.result("tasks/get", &id).await;
     assert_eq!((&working["status"], &working["createdAt"]), (&json!("working"), &task["createdAt"]));
+    assert_eq!(working["lastUpdatedAt"], task["createdAt"], "nothing changed since: {working}");
     let txn = task["taskId"].as_str().unwrap();
     site.owner.approve(txn).await;
     site.agent.outcome(txn).await;

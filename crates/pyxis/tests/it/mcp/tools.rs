@@ -165,20 +165,60 @@ async fn explain_judges_a_body_by_the_content_rules() {
 }
 
 #[tokio::test]
+async fn explain_judges_what_call_would_send() {
+    let site = Site::with(Setup::new().env("PX_MCP_WAIT_SECS", "0")).await;
+    let mcp = Mcp::new(&site);
+    let rules = json!(["/pay json /amount <= 5000"]);
+    let policy = json!({"auto_approve_methods": ["GET", "PATCH", "POST"], "content_rules": rules, "require_reason": true});
+    site.policy(&policy).await;
+    let body = json!("{\"amount\": 1}");
+    let arguments = |changed: Value| {
+        let mut arguments = json!({"credential": "api", "url": site.upstream.url("/pay"), "method": "POST"});
+        arguments["body"] = body.clone();
+        for (name, value) in changed.as_object().unwrap() {
+            arguments[name] = value.clone();
+        }
+        arguments
+    };
+    let unsure = json!({"Content-Type": "application/json", "content-type": "text/plain"});
+    for (changed, decision, outcome) in [
+        (json!({}), "auto_approve", "response"),
+        (json!({"headers": {"Content-Encoding": "gzip"}, "reason": "r"}), "require_approval", "pending"),
+        (json!({"headers": unsure, "reason": "r"}), "require_approval", "pending"),
+        (json!({"headers": {"Content-Encoding": "gzip"}}), "refuse", "missing_header"),
+        (json!({"method": "PATCH "}), "auto_approve", "response"),
+        (json!({"method": "WEBSOCKET", "reason": "r"}), "refuse", "invalid_method"),
+    ] {
+        let explained = mcp.tool("explain", arguments(changed.clone())).await;
+        assert_eq!(explained["structuredContent"]["decision"], decision, "{changed}: {explained}");
+        let called = mcp.tool("call", arguments(changed.clone())).await;
+        let told = &called["structuredContent"];
+        assert!(told["outcome"] == outcome || told["code"] == outcome, "{changed}: {called}");
+    }
+}
+
+#[tokio::test]
 async fn arguments_that_do_not_fit_are_told_to_the_model_and_nothing_is_sent() {
     let site = Site::new().await;
     let mcp = Mcp::new(&site);
     for (tool, arguments, named) in [
         ("call", json!({"credential": "api"}), "url"),
-        ("call", json!({"credential": "api", "url": "u", "secret": "s"}), "unknown field `secret`"),
+        ("call", json!({"credential": "api", "url": "u", "secret": "s"}), "secret is not an argument"),
         ("call", json!({"credential": "api", "url": "u", "headers": {"X-PX-Reason": "r"}}), "set by Pyxis"),
+        ("call", json!({"credential": "api", "url": "u", "headers": {"a": 5}}), "headers.a must be a string"),
+        ("call", json!({"url": "u"}), "credential is missing; give a string"),
+        ("explain", json!({"credential": "api", "url": 5}), "url must be a string"),
         ("wait", json!({}), "txn_id"),
         ("withdraw", json!({"txn_id": "no"}), "not found"),
-        ("services", json!({"all": true}), "unknown field `all`"),
+        ("services", json!({"all": true}), "all is not an argument"),
     ] {
         let result = mcp.tool(tool, arguments).await;
         assert_eq!(result["isError"], true, "{result}");
         assert!(text(&result).contains(named), "{result}");
+        let told = &result["structuredContent"];
+        assert!(told["outcome"] == "error" && told["code"].is_string(), "{result}");
+        assert_eq!(told["code"] == "invalid_field", told["field"].is_string(), "{result}");
+        assert!(text(&result).contains(told["detail"].as_str().unwrap()), "{result}");
     }
     let unknown = mcp.request("tools/call", &json!({"name": "dance", "arguments": {}})).send().await;
     assert!(unknown.text().contains("unknown tool: dance"), "{unknown:?}");
