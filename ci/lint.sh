@@ -10,7 +10,8 @@ cargo fmt --manifest-path examples/rust/Cargo.toml --all --check
 cargo fmt --manifest-path sdk/rust/Cargo.toml --all --check
 
 echo "== spelling"
-# American spelling, in everything that people wrote; .codespellrc names the exceptions. The widget speaks more languages, and the language test lists what it forbids.
+# American spelling, in everything that people wrote; .codespellrc names the exceptions. The widget speaks more
+# languages, and the language test lists what it forbids.
 if command -v codespell >/dev/null; then
     git ls-files -z | grep -zvE '\.(jsonl|svg|png|ico|lock|csv|parquet|onnx|pxm|bin|gz)$|package-lock|/fixtures/|/data/|/widget/messages\.js$|/tests/it/language(/names)?\.rs$' |
         xargs -0 codespell

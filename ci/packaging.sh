@@ -76,6 +76,10 @@ release() {
         printf 'packaging: a release has\n%s\nwith sums of\n%s\ninstead of\n%s\n' "$found" "$summed" "$wanted"
         return 1
     fi
+    found=$(tar --list --file "$work/release/pyxis-$VERSION-$(uname -m)-linux.tar.gz")
+    for wanted in packaging/prometheus/alerts.yaml packaging/grafana/pyxis.json docs/guides/run-in-production.md; do
+        [[ $found == *"/$wanted"* ]] || { echo "packaging: the archive lacks $wanted"; return 1; }
+    done
     echo "packaging: a release has $(wc -l <"$work/release/SHA256SUMS") files and their sums"
 }
 

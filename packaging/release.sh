@@ -45,6 +45,13 @@ mkdir -p "$work/$folder"
 "$strip" -o "$work/$folder/pyxis" "$binary"
 cp LICENSE README.md CHANGELOG.md docs/reference/cli.md docs/reference/configuration.md packaging/pyxis.service \
     packaging/debian/pyxis.env packaging/debian/pyxis-admin "$work/$folder"
+mkdir -p "$work/$folder"/packaging/{prometheus,grafana}
+for documents in docs docs/guides docs/reference docs/reference/behavior docs/explanation docs/decisions; do
+    mkdir -p "$work/$folder/$documents"
+    cp "$documents"/*.md "$work/$folder/$documents"
+done
+cp packaging/prometheus/alerts.yaml "$work/$folder/packaging/prometheus"
+cp packaging/grafana/pyxis.json "$work/$folder/packaging/grafana"
 here=$work/$folder/pyxis
 if [[ $machine != "$(uname -m)" ]]; then
     # The program of another machine cannot say what its commands are.

@@ -31,6 +31,10 @@ for file in man/man1/pyxis.1 man/man1/pyxis-agent-add.1 bash-completion/completi
     zsh/vendor-completions/_pyxis fish/vendor_completions.d/pyxis.fish; do
     [[ -s /usr/share/$file || -s /usr/share/$file.gz ]] || { echo "/usr/share/$file is missing"; false; }
 done
+for file in packaging/prometheus/alerts.yaml packaging/grafana/pyxis.json docs/guides/back-up-restore-upgrade.md \
+    docs/reference/configuration.md docs/reference/behavior/operations.md; do
+    [[ -s /usr/share/doc/pyxis/$file || -s /usr/share/doc/pyxis/$file.gz ]] || { echo "doc/pyxis/$file is missing"; false; }
+done
 [[ $(zcat --force /usr/share/man/man1/pyxis-healthcheck.1*) == *'.SH OPTIONS'* ]]
 # Completion is what a shell does with the script, not the script.
 completed=$(bash -c '. /usr/share/bash-completion/completions/pyxis

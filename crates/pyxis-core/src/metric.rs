@@ -259,9 +259,9 @@ metrics! {
         SCORES_RESCORED = "pyxis_scores_rescored_total", Counter, Count, [],
             "Scores recomputed in the background of this server.";
         RESCORES_RUNNING = "pyxis_rescores_running", Gauge, Count, [],
-            "Scorers whose outdated scores this server recomputes in the background. `pyxis scorer rescore` runs in a process of its own.";
+            "Scorers whose stale scores this server recomputes in the background. `pyxis scorer rescore` runs in a process of its own.";
         RESCORE_REMAINING = "pyxis_rescore_remaining_scores", Gauge, Count, [],
-            "Outdated scores of these scorers that are not recomputed yet, all together.";
+            "Stale scores of these scorers that are not recomputed yet, all together.";
         SCORE_JOB_ROWS = "pyxis_score_job_rows_total", Counter, Count, ["result": Words(&["scored", "failed"])],
             "Rows of [score jobs](behavior/score-jobs.md) that this server finished.";
         SCORE_JOBS_ENDED = "pyxis_score_jobs_total", Counter, Count, ["state": Words(&["done", "failed"])],

@@ -24,7 +24,7 @@ use tracing::Instrument;
 use crate::approvals::announce::escalation;
 use crate::approvals::tasks::expire as expire_task;
 use crate::approvals::{dead_nodes, execute, expire};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::notifications::channels;
 use crate::notifications::push;
 use crate::notifications::webhooks::endpoint_queues;
@@ -51,6 +51,8 @@ const USAGE_KEPT: Duration = Duration::from_hours(400 * 24);
 /// Starts all loops, which end when `stop` turns true. Recovery has finished when this returns.
 pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     dead_nodes::heartbeat(state).await?;
+    // If the master key was replaced before this node counted as alive, it could not load a later data key.
+    state.keyring.check_master(&state.store).await.map_err(|error| Error::Internal(error.into()))?;
     recover(state).await?;
     let mut loops = JoinSet::new();
     spawn_loop(&mut loops, "waiters", state, stop, wake_waiters);
@@ -66,6 +68,7 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     spawn_loop(&mut loops, "bookkeeping", state, stop, |state, stop| {
         every(BOOKKEEPING, "bookkeeping", state, stop, |state| Box::pin(bookkeeping_tick(state)))
     });
+    spawn_loop(&mut loops, "first uses", state, stop, write_first_uses);
     spawn_loop(&mut loops, "cleaning", state, stop, |state, stop| {
         every(CLEANING, "cleaning", state, stop, |state| Box::pin(long_work(cleaning_tick(state))))
     });
@@ -108,12 +111,12 @@ async fn every(
 
 /// Forwards events of the store to waiting requests.
 async fn wake_waiters(state: State, mut stop: Stop) {
-    let mut news = state.store.subscribe();
+    let mut events = state.store.subscribe();
     // After a panic, events before this subscription are unknown.
     state.waiters.wake_all();
     loop {
         let event = tokio::select! {
-            event = news.recv() => event,
+            event = events.recv() => event,
             _ = stop.wait_for(|stop| *stop) => return state.waiters.stop(),
         };
         match event {
@@ -240,12 +243,21 @@ pub async fn recover(state: &State) -> Result<()> {
 
 async fn heartbeat_tick(state: &State) -> Result<()> {
     let now = state.now();
+    // Before the node counts as alive: other nodes seal with a new data key once each living one had time to load it.
+    load_data_keys(state).await;
     dead_nodes::heartbeat(state).await?;
     watch_for_promotion(state).await;
     if state.heartbeats.record(now, DEAD_AFTER) {
         dead_nodes::settle_requests(state, Some(now.minus(DEAD_AFTER))).await?;
     }
     give_up_tick(state).await
+}
+
+/// Loads data keys that `pyxis key rotate --data` added.
+async fn load_data_keys(state: &State) {
+    if let Err(error) = state.keyring.refresh(&state.store, state.now()).await {
+        tracing::warn!(%error, "cannot load the data keys; will retry");
+    }
 }
 
 async fn watch_for_promotion(state: &State) {
@@ -279,7 +291,7 @@ pub async fn promotion_tick(state: &State) -> Result<()> {
 pub async fn give_up_tick(state: &State) -> Result<()> {
     // Read first: a request without an end in the store is executed here until it has one.
     let sending = approvals::list_sending(&state.store, state.node).await?;
-    for (workspace, txn) in sending.into_iter().filter(|(_, txn)| !state.work.carries(*txn)) {
+    for (workspace, txn) in sending.into_iter().filter(|(_, txn)| !state.work.is_in_flight(*txn)) {
         let mut tx = state.store.begin().await?;
         if approvals::mark_outcome_unknown(&mut tx, workspace, txn, state.node, state.now()).await? {
             dead_nodes::record_lost(state, &mut tx, workspace, txn).await?;
@@ -288,6 +300,19 @@ pub async fn give_up_tick(state: &State) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes the first use of an agent at once.
+async fn write_first_uses(state: State, mut stop: Stop) {
+    loop {
+        tokio::select! {
+            () = state.last_used.wait_for_first_use() => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        if let Err(error) = state.last_used.write(&state.store).await {
+            tracing::warn!(%error, "cannot record the first use of an agent's key");
+        }
+    }
 }
 
 /// Writes last-use times and signs the head of the audit trail.

@@ -88,7 +88,7 @@ pub struct Run {
     /// Sequence number. The highest belongs to the newest run.
     pub number: i64,
     /// Digest of the data shared by all wallets, left by the previous run; 0 if that run did not finish.
-    pub world: i64,
+    pub global_fingerprint: i64,
 }
 
 /// Starts an import, unless it exists. Returns its row.
@@ -251,7 +251,10 @@ pub async fn begin_run(store: &Store) -> Result<Run, StoreError> {
          ON CONFLICT (id) DO UPDATE SET run = s.run + 1, mark = '', \
          world = CASE WHEN s.mark = '' THEN 0 ELSE s.world END RETURNING run, world");
     let begun: Vec<(i64, i64)> = store.returning(query).await?;
-    begun.first().map(|(number, world)| Run { number: *number, world: *world }).ok_or(StoreError::Aborted)
+    begun
+        .first()
+        .map(|(number, digest)| Run { number: *number, global_fingerprint: *digest })
+        .ok_or(StoreError::Aborted)
 }
 
 /// True if a run is still the newest. Call it in the transaction that writes results, so that a superseded run writes
@@ -263,9 +266,9 @@ pub async fn hold_run(tx: &mut Tx, run: Run) -> Result<bool, StoreError> {
 
 /// Records the state that the features now reflect, and the digest of the data shared by all wallets. Returns true if
 /// the run is still the newest.
-pub async fn end_run(tx: &mut Tx, run: Run, mark: &str, world: i64) -> Result<bool, StoreError> {
+pub async fn end_run(tx: &mut Tx, run: Run, mark: &str, global_fingerprint: i64) -> Result<bool, StoreError> {
     let query = sql("UPDATE activity_state SET mark = $1, world = $2 WHERE run = $3");
-    Ok(tx.execute(query.bind(mark).bind(world).bind(run.number)).await? == 1)
+    Ok(tx.execute(query.bind(mark).bind(global_fingerprint).bind(run.number)).await? == 1)
 }
 
 /// The state recorded by [`end_run`]. `None` if no run has finished since the last one began.
@@ -295,7 +298,7 @@ pub async fn replace_chunk(
     Ok(tx.execute(query.bind(after).bind(source).bind(number).bind(before)).await? == 1)
 }
 
-/// Supersedes a running computation of features, and makes the stored ones outdated.
+/// Supersedes a running computation of features, and makes the stored ones stale.
 pub async fn supersede_run(tx: &mut Tx) -> Result<(), StoreError> {
     tx.execute(sql("UPDATE activity_state SET run = run + 1, mark = '', world = 0")).await.map(drop)
 }

@@ -19,6 +19,7 @@ use crate::migrate::compatibility;
 use crate::{DatabaseUrl, Executor, OpenOptions, RELEASE, Store, StoreError, Tx};
 
 pub use copy_check::TrailCheck;
+pub use partial::remove_leftovers;
 
 /// All tables to copy, each after the tables that it references. `nodes` and `leases` are left out because they
 /// describe running processes.

@@ -10,13 +10,13 @@ use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use hmac::Hmac;
 use pyxis_core::entropy::{Entropy, bytes};
 use pyxis_core::hex;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{NodeId, WorkspaceId};
 use pyxis_core::secret::{Secret, SecretBytes};
 use sha2::Sha256;
 
 use crate::db::value::{Cell, Column};
 use crate::db::{Bind, Value};
-pub use keyring::Keyring;
+pub use keyring::{Keyring, SEALS_AFTER};
 
 /// The only layout version: version byte, key number (4 bytes, big endian), nonce, ciphertext with tag.
 const LAYOUT: u8 = 1;
@@ -41,6 +41,14 @@ pub enum CipherError {
     /// The text is not 32 bytes as hex or base64.
     #[error("a master key is 32 bytes, written as 64 hex characters or as base64")]
     NotAKey,
+    /// A running node of another release would not load a new data key.
+    #[error("node {0} runs another release; finish the upgrade first, then try again")]
+    OtherRelease(NodeId),
+    /// A running node started before the master key was replaced, and cannot unwrap a new data key.
+    #[error(
+        "node {0} started before the master key was replaced; restart it with the new one, then try again"
+    )]
+    OldMasterKey(NodeId),
     /// A database error.
     #[error(transparent)]
     Store(#[from] crate::StoreError),

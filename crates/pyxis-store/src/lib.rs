@@ -122,7 +122,7 @@ pub use url::DatabaseUrl;
 const EVENT_BUFFER: usize = 1024;
 
 /// Maximum wait for a busy database, unless [`OpenOptions::patience`] is set.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum time of a statement on PostgreSQL, unless [`OpenOptions::statement`] is set.
 const STATEMENT: Duration = Duration::from_secs(10);
@@ -159,8 +159,8 @@ impl OpenOptions {
             readers: cores.min(16),
             pool_size: 16,
             extra_roots_pem: None,
-            patience: PATIENCE,
-            connect: PATIENCE,
+            patience: BUSY_TIMEOUT,
+            connect: BUSY_TIMEOUT,
             statement: STATEMENT,
         }
     }

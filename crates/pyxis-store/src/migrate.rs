@@ -119,7 +119,7 @@ const SERVER: &str =
 /// Oldest supported PostgreSQL version, as `server_version_num`.
 const OLDEST_POSTGRES: i64 = 130_000;
 /// Maximum wait for another process that migrates, since a large database takes long.
-const PATIENCE: Duration = Duration::from_hours(1);
+const MAX_WAIT: Duration = Duration::from_hours(1);
 /// Maximum wait for the lock of one table. Requests of other nodes on this table wait as well.
 const TABLE_PATIENCE: &str = "SET LOCAL lock_timeout = 2000";
 /// Attempts to get the locks of all tables, about a second apart.
@@ -195,7 +195,7 @@ impl Program {
 /// Applies missing migrations in one transaction. Returns the resulting level. Refuses breaking ones while nodes of an
 /// older level have sent a heartbeat at or after `alive_since`.
 pub(crate) async fn run(store: &Store, program: Program, alive_since: UnixMillis) -> Result<i64, StoreError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + MAX_WAIT;
     let mut attempts = 1;
     loop {
         match attempt(store, program, alive_since, deadline).await {

@@ -79,6 +79,10 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
+/// The driver, unlike libpq, has no default host.
+const NO_HOST: &str = "the address names no host; write postgres://USER@HOST/DATABASE, or for a Unix socket \
+     postgres://USER@/DATABASE?host=/run/postgresql";
+
 /// The driver supports `disable`, `prefer` and `require`. With TLS, the certificate and the host name are always
 /// checked, so `verify-ca` and `verify-full` require nothing beyond `require`.
 fn postgres_config(url: &str) -> Result<Config, StoreError> {
@@ -100,6 +104,9 @@ fn postgres_config(url: &str) -> Result<Config, StoreError> {
     // The driver's error message could contain the password.
     let mut config: Config =
         rest.parse().map_err(|_| StoreError::Address("not a valid postgres:// address"))?;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(StoreError::Address(NO_HOST));
+    }
     config.ssl_mode(mode).application_name("pyxis");
     Ok(config)
 }
@@ -139,6 +146,24 @@ mod tests {
         for text in ["sqlite:/data/x.db", "sqlite:///data/x.db"] {
             let url: DatabaseUrl = text.parse().unwrap();
             assert_eq!(url.sqlite_path(), Some(std::path::Path::new("/data/x.db")));
+        }
+    }
+
+    #[test]
+    fn an_address_without_a_host_is_refused_with_the_two_forms_that_have_one() {
+        for text in
+            ["postgres://", "postgres:///px", "postgres://u@/px", "postgresql:///px?connect_timeout=3"]
+        {
+            let error = text.parse::<DatabaseUrl>().unwrap_err().to_string();
+            assert!(
+                error.contains("names no host") && error.contains("?host=/run/postgresql"),
+                "{text}: {error}"
+            );
+        }
+        for text in
+            ["postgres://u@/px?host=/run/postgresql", "postgres://%2Frun%2Fpostgresql/px", "postgres://db/px"]
+        {
+            assert!(text.parse::<DatabaseUrl>().is_ok(), "{text}");
         }
     }
 

@@ -257,6 +257,17 @@ pub async fn keyring(
     entropy: &dyn Entropy,
     now: UnixMillis,
 ) -> Result<Keyring> {
+    let has_key =
+        || config.encryption_key.is_some() || key_path(config).exists() || next_key_path(config).exists();
+    // A generated key would open nothing, and be taken for the right one later. The database is asked first: a process
+    // that starts at the same time writes its key before it uses it.
+    if Keyring::exists(store).await? && !has_key() {
+        bail!(
+            "the database has a master key already, and {} does not exist; set PX_ENCRYPTION_KEY_FILE to the file \
+             with this database's key",
+            key_path(config).display()
+        );
+    }
     let master = master_key(config, entropy)?;
     let wrong = match Keyring::load(store, &master, entropy, now).await {
         Ok(keyring) => return Ok(keyring),

@@ -43,7 +43,7 @@ pub use own_stamps::{
 };
 pub use people::{UserCommand, UserRole};
 pub use policies::{GrantCommand, PolicyCommand};
-pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
+pub use run::{AccessOptions, HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use score_jobs::{CreateJob, Download, ScoreJobCommand};
 pub use scoring::{
     AddApiKey, AddressCommand, ApiKeyCommand, ApiKeyKind, Import, IssuerCommand, ManageStamps, ScoreCommand,
@@ -77,7 +77,8 @@ pub struct Global {
     /// Directory of the database and the generated master key [default: ./pyxis-data].
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<String>,
-    /// Database: sqlite:PATH, postgres://… or the path of a SQLite file [default: pyxis.db in the data directory].
+    /// Database: sqlite:PATH, postgres://… or the path of a SQLite file [default: pyxis.db in the data directory]. Other
+    /// processes can read arguments: give a URL with a password in `PX_DATABASE_URL`.
     #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
     /// Source of the master key: `file:PATH` or `env:NAME`. Never the key itself.
@@ -138,9 +139,9 @@ pub enum Command {
     },
     /// Create the first workspace, owner and keys without starting a server. Exit 3 if they already exist.
     Bootstrap {
-        /// Owner's e-mail address.
-        #[arg(long, default_value = "owner@localhost")]
-        owner_email: String,
+        /// Owner's e-mail address; with --reissue, of the owner who gets a new link [default: owner@localhost].
+        #[arg(long)]
+        owner_email: Option<String>,
         /// Replace keys that were never used, for a bootstrap that was killed before it printed them.
         #[arg(long)]
         reissue: bool,
@@ -255,7 +256,7 @@ pub enum Command {
     #[command(subcommand, alias = "stamp-keys")]
     StampKey(StampKeyCommand),
     /// Erase addresses on request, and show the receipts.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "addresses")]
     Address(AddressCommand),
     /// Import the wallet activity that models score.
     #[command(subcommand)]
@@ -328,8 +329,11 @@ impl Serving {
 pub enum KeyCommand {
     /// Generate and print a master key.
     Generate,
-    /// Wrap the data keys with a new master key; a running server keeps working.
+    /// Wrap the data keys with a new master key, or add a data key; a running server keeps working.
     Rotate {
+        /// Add a data key, which seals new secrets after a minute, and keep the master key.
+        #[arg(long, conflicts_with = "new_key")]
+        data: bool,
         /// Source of the new key: `file:PATH` or `env:NAME` [default: generate one and replace master.key].
         #[arg(long, value_name = "SOURCE")]
         new_key: Option<String>,
@@ -340,6 +344,7 @@ pub enum KeyCommand {
 #[derive(Debug, Subcommand)]
 pub enum WorkspaceCommand {
     /// Add a workspace and its first agent, default-agent, and print the agent's key, once.
+    #[command(alias = "create")]
     Add {
         #[command(flatten)]
         name: NameArgument<WorkspaceLabel>,

@@ -279,6 +279,7 @@ impl Config {
         if let Some(url) = &self.base_url {
             parse::base_url(url)?;
         }
+        parse::log_filter(&self.log)?;
         if let Some(endpoint) = &self.otlp_endpoint {
             parse::otlp_endpoint(endpoint)?;
         }
@@ -307,11 +308,14 @@ impl Config {
             bail!("PX_RESPONSE_MAX_SECS must be at least 1");
         }
         let RoomLimits { workspace_pending, agent_bytes, workspace_bytes } = self.room;
-        if workspace_pending < 1 || agent_bytes < 1 || workspace_bytes < 1 {
-            bail!(
-                "PX_WORKSPACE_PENDING_MAX, PX_AGENT_KEPT_MAX_BYTES and PX_WORKSPACE_KEPT_MAX_BYTES must be at \
-                 least 1"
-            );
+        for (name, value) in [
+            ("PX_WORKSPACE_PENDING_MAX", workspace_pending),
+            ("PX_AGENT_KEPT_MAX_BYTES", agent_bytes),
+            ("PX_WORKSPACE_KEPT_MAX_BYTES", workspace_bytes),
+        ] {
+            if value < 1 {
+                bail!("{name} is {value}, and must be at least 1");
+            }
         }
         if self.mcp_wait > MAX_MCP_WAIT {
             bail!("PX_MCP_WAIT_SECS must be at most 60");
@@ -353,10 +357,7 @@ impl<E: Env> SettingSources<'_, E> {
     fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<T> {
         let text = self.text(key)?;
         text.trim().parse().map_err(|error| {
-            let example = keys::default(key).filter(|default| !default.is_empty());
-            let example =
-                example.map(|default| format!("; write a value such as {default}")).unwrap_or_default();
-            anyhow::anyhow!("{} is {text:?}: {error}{example}", keys::env_name(key))
+            parse::unreadable(&keys::env_name(key), &text, keys::default(key).unwrap_or_default(), &error)
         })
     }
 

@@ -73,7 +73,7 @@ impl FastPath {
 
     /// The service for one connection.
     pub(crate) fn for_peer(self: &Arc<Self>, peer: Peer) -> ConnectionService {
-        ConnectionService { front: Arc::clone(self), peer }
+        ConnectionService { fast_path: Arc::clone(self), peer }
     }
 
     async fn forward(&self, request: Request, peer: Peer) -> Result<Response, Infallible> {
@@ -112,7 +112,7 @@ impl FastPath {
 /// one pointer, whose counter all cores change.
 #[derive(Clone)]
 pub(crate) struct ConnectionService {
-    front: Arc<FastPath>,
+    fast_path: Arc<FastPath>,
     peer: Peer,
 }
 
@@ -126,18 +126,18 @@ impl Service<Incoming> for ConnectionService {
     }
 
     fn call(&mut self, request: Incoming) -> Answering {
-        let Self { front, peer } = self.clone();
+        let Self { fast_path, peer } = self.clone();
         let body = |request: Incoming| request.map(Body::new);
         match request.uri().path() {
             gateway::FORWARD => {
-                return Box::pin(async move { front.forward(body(request), peer).await });
+                return Box::pin(async move { fast_path.forward(body(request), peer).await });
             }
-            pyxis_mcp::PATH => return Box::pin(async move { front.call(body(request), peer).await }),
+            pyxis_mcp::PATH => return Box::pin(async move { fast_path.call(body(request), peer).await }),
             _ => {}
         }
         match FastPathScore::from_request(&request) {
-            Some(asked) => Box::pin(async move { front.score(request, peer, asked).await }),
-            None => front.route(body(request), peer),
+            Some(asked) => Box::pin(async move { fast_path.score(request, peer, asked).await }),
+            None => fast_path.route(body(request), peer),
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct LiveNode {
     /// Locked as long as the process lives.
     _file: File,
     /// Dead nodes of this data directory.
-    pub gone: Vec<DeadNode>,
+    pub dead_nodes: Vec<DeadNode>,
 }
 
 /// A dead node, locked so that no other server settles it at the same time.
@@ -32,7 +32,7 @@ pub fn register(data_dir: &Path, node: NodeId) -> Result<LiveNode> {
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let path = directory.join(node.to_string());
     let file = create_locked(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let mut gone = Vec::new();
+    let mut dead_nodes = Vec::new();
     for entry in fs::read_dir(&directory)? {
         let path = entry?.path();
         let named = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
@@ -40,10 +40,10 @@ pub fn register(data_dir: &Path, node: NodeId) -> Result<LiveNode> {
         // Removed in between: another server has settled it.
         let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
         if file.try_lock().is_ok() {
-            gone.push(DeadNode { id, path, _file: file });
+            dead_nodes.push(DeadNode { id, path, _file: file });
         }
     }
-    Ok(LiveNode { _file: file, gone })
+    Ok(LiveNode { _file: file, dead_nodes })
 }
 
 /// The file gets its name only after it is locked, so that no other server finds it unlocked.
@@ -58,8 +58,8 @@ fn create_locked(path: &Path) -> std::io::Result<File> {
 impl LiveNode {
     /// Removes the dead nodes, once they are settled.
     pub fn recovered(&mut self) {
-        for gone in self.gone.drain(..) {
-            if let Err(error) = fs::remove_file(&gone.path) {
+        for node in self.dead_nodes.drain(..) {
+            if let Err(error) = fs::remove_file(&node.path) {
                 tracing::warn!(%error, "cannot remove the lock file of a dead node");
             }
         }
@@ -77,8 +77,8 @@ mod tests {
         NodeId::new(UnixMillis(1_000), &SeededEntropy::new(seed))
     }
 
-    fn ids(present: &LiveNode) -> Vec<NodeId> {
-        present.gone.iter().map(|gone| gone.id).collect()
+    fn ids(live_node: &LiveNode) -> Vec<NodeId> {
+        live_node.dead_nodes.iter().map(|node| node.id).collect()
     }
 
     #[test]
@@ -103,9 +103,9 @@ mod tests {
         fs::create_dir(directory.path().join("nodes")).unwrap();
         let stray = directory.path().join("nodes/notes.txt");
         fs::write(&stray, "mine").unwrap();
-        let mut present = register(directory.path(), node(1)).unwrap();
-        assert_eq!(ids(&present), []);
-        present.recovered();
+        let mut live_node = register(directory.path(), node(1)).unwrap();
+        assert_eq!(ids(&live_node), []);
+        live_node.recovered();
         assert!(stray.exists());
     }
 }

@@ -167,6 +167,10 @@ impl Schedule {
 }
 
 async fn make(config: &Config, settings: &Backups, state: &State) -> Result<PathBuf> {
+    // A killed backup left its file under the time of its start, which no later one has.
+    if let Err(error) = backup::remove_leftovers(&settings.dir, is_ours) {
+        tracing::warn!(%error, "what killed backups left stays");
+    }
     let name = format!("{PREFIX}{}{SUFFIX}", sigv4::date(state.clock.now()));
     let path = settings.dir.join(name);
     let head = signed_head::read(config)?;

@@ -117,24 +117,24 @@ pub fn announce(app: &App, bound: &Bound) -> Result<Announcement> {
 pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Traces>) -> Result<()> {
     let (stop, stopped) = watch::channel(false);
     app.store.watch();
-    let mut present = crate::nodes::register(&app.config.data_dir, app.gateway.node)?;
-    for gone in &present.gone {
-        nodes::mark_dead(&app.store, gone.id).await?;
+    let mut live_node = crate::nodes::register(&app.config.data_dir, app.gateway.node)?;
+    for dead in &live_node.dead_nodes {
+        nodes::mark_dead(&app.store, dead.id).await?;
     }
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
-    present.recovered();
+    live_node.recovered();
     log_start(&app, bound.address);
     if let Some(metrics) = bound.metrics {
         serve_metrics(&app, metrics, &mut workers, &stopped);
     }
     start_background_work(&app, &mut workers, &stopped);
-    let front = front(&app, stopped.clone(), traces.is_some());
+    let fast_path = fast_path(&app, stopped.clone(), traces.is_some());
     tokio::spawn(stop_at_signal(signals, stop));
     service_manager::notify(Notice::Ready);
     let body_total = app.config.request_body;
     let served = serve::serve_peers(
         bound.listener,
-        |peer| front.for_peer(peer),
+        |peer| fast_path.for_peer(peer),
         body_total,
         wait_until_stopped(stopped.clone()),
     );
@@ -192,7 +192,7 @@ fn start_background_work(app: &App, workers: &mut JoinSet<()>, stopped: &watch::
 }
 
 /// The routes, behind the fast path unless requests are traced.
-fn front(app: &App, stopped: watch::Receiver<bool>, is_traced: bool) -> Arc<FastPath> {
+fn fast_path(app: &App, stopped: watch::Receiver<bool>, is_traced: bool) -> Arc<FastPath> {
     let calls = app.config.surfaces.proxy.then(|| PlainCalls::new(&app.gateway));
     let router = router_until(app, calls.as_ref(), stopped);
     if is_traced {

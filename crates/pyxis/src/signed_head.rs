@@ -40,7 +40,8 @@ pub fn read(config: &Config) -> Result<Option<Checkpoint>> {
     }
 }
 
-/// Fails if the file names a head but the SQLite database does not exist. Call this before anything creates it.
+/// Fails if the file names a head, or cannot be read, but the SQLite database does not exist. Call this before anything
+/// creates it.
 pub fn expect_file(config: &Config) -> Result<()> {
     match config.database.sqlite_path() {
         Some(database) if is_expected(config) && !database.exists() => {
@@ -54,7 +55,7 @@ pub fn expect_file(config: &Config) -> Result<()> {
     }
 }
 
-/// Fails if the file names a head but the database is empty. Call this before anything fills it.
+/// Fails if the file names a head, or cannot be read, but the database is empty. Call this before anything fills it.
 pub async fn expect_records(config: &Config, store: &Store) -> Result<()> {
     if is_expected(config) && (store.schema_version().await? == 0 || audit::newest(store).await? == 0) {
         bail!("{} is here, but its database is empty; {ADVICE}", path(config).display());
@@ -62,9 +63,9 @@ pub async fn expect_records(config: &Config, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// True if the database must already have records. A file that cannot be read is left to [`check_records`].
+/// True if the database must already have records. A file that cannot be read may name some.
 fn is_expected(config: &Config) -> bool {
-    !config.accept_lost_database && matches!(read(config), Ok(Some(head)) if head.seq > 0)
+    !config.accept_lost_database && !matches!(read(config), Ok(None | Some(Checkpoint { seq: 0, .. })))
 }
 
 /// Compares the file with the audit trail before a start serves. If records are missing, fails, or with
@@ -78,7 +79,7 @@ pub async fn check_records(config: &Config, state: &State) -> Result<()> {
             Some(missing) => (Some(head), missing),
         },
         Err(damage) if accepted => (None, format!("{damage:#}")),
-        Err(damage) => return Err(damage.context(ADVICE)),
+        Err(damage) => bail!("{damage:#}; {ADVICE}"),
     };
     let file = path(config);
     if !accepted {

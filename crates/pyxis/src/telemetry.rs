@@ -35,6 +35,7 @@ fn init(config: &Config, traces: Option<&Traces>) -> Result<LogSampling> {
     // PX_LOG may ask for them by these targets.
     let requests = if config.log_requests { "info" } else { "off" };
     let filter = format!("tokio_postgres=warn,rmcp=warn,pyxis::access={requests},{}", config.log);
+    // The settings were checked when they were read.
     let filter = EnvFilter::try_new(filter).context("PX_LOG")?;
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let sampling = LogSampling::default();
@@ -77,6 +78,8 @@ pub fn init_metrics(now: UnixMillis) -> Result<PrometheusHandle> {
 /// Describes a metric. Counters whose labels are known begin at 0, so that the first event is an increase.
 fn describe(metric: &'static Metric) {
     let &Metric { name, kind, meaning, labels, .. } = metric;
+    // Its links lead to pages that a scraper does not have.
+    let meaning = without_links(meaning);
     match kind {
         MetricKind::Counter => {
             describe_counter!(name, meaning);
@@ -102,8 +105,40 @@ fn describe(metric: &'static Metric) {
     }
 }
 
+/// The text with the words of each Markdown link alone.
+fn without_links(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once('[') {
+        plain.push_str(before);
+        match link.split_once("](").and_then(|(words, tail)| Some((words, tail.split_once(')')?.1))) {
+            Some((words, after)) if !words.contains(']') => {
+                plain.push_str(words);
+                rest = after;
+            }
+            _ => {
+                plain.push('[');
+                rest = link;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
 /// A time as a gauge's value.
 #[expect(clippy::cast_precision_loss, reason = "a time of this era has 13 digits")]
 pub(crate) fn seconds(time: UnixMillis) -> f64 {
     time.0 as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_metric_is_described_with_a_link() {
+        assert_eq!(without_links("A [b c](d.md#e) f [g] h."), "A b c f [g] h.");
+        assert!(metric::all().all(|metric| !without_links(metric.meaning).contains("](")));
+    }
 }

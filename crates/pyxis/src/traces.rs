@@ -34,9 +34,9 @@ pub const TARGET: &str = "pyxis::trace";
 /// Longest wait for the collector's answer.
 const ANSWER: Duration = Duration::from_secs(10);
 /// Longest wait for the last spans when the process ends.
-const FAREWELL: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest answer of a collector that is read, in bytes.
-const MAX_ANSWER: usize = 64 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024;
 
 /// The export of spans to the collector; ends with [`Traces::finish`].
 pub struct Traces(SdkTracerProvider);
@@ -64,7 +64,7 @@ impl Traces {
 
     /// Sends the remaining spans, for a few seconds at most.
     pub async fn finish(self) {
-        let done = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(FAREWELL)).await;
+        let done = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(CLOSE_TIMEOUT)).await;
         if let Ok(Err(error)) = done {
             tracing::warn!(%error, "cannot send the last traces to the collector");
         }
@@ -100,7 +100,7 @@ impl Outlet {
     async fn send(self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, HttpError> {
         let answer = self.net.send(request.map(pyxis_net::body::full), ANSWER).await?;
         let (head, body) = answer.into_parts();
-        let body = tokio::time::timeout(ANSWER, pyxis_net::body::read_capped(body, MAX_ANSWER)).await??;
+        let body = tokio::time::timeout(ANSWER, pyxis_net::body::read_capped(body, MAX_RESPONSE)).await??;
         if head.status.is_success() {
             Ok(http::Response::from_parts(head, body))
         } else {

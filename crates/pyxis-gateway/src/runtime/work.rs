@@ -20,7 +20,7 @@ pub(crate) struct Work {
     push: Notify,
     slots: Arc<Semaphore>,
     queue: Mutex<Vec<(WorkspaceId, TxnId)>>,
-    carried: Mutex<Vec<TxnId>>,
+    in_flight: Mutex<Vec<TxnId>>,
 }
 
 impl Default for Work {
@@ -34,7 +34,7 @@ impl Default for Work {
             push: Notify::new(),
             slots: Arc::new(Semaphore::new(SENDING_AT_ONCE)),
             queue: Mutex::default(),
-            carried: Mutex::default(),
+            in_flight: Mutex::default(),
         }
     }
 }
@@ -110,13 +110,13 @@ impl Work {
 
     /// Marks a transaction as executed by this process until the guard is dropped.
     pub(crate) fn track_in_flight(&self, txn: TxnId) -> InFlightGuard<'_> {
-        self.carried.lock().unwrap_or_else(PoisonError::into_inner).push(txn);
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).push(txn);
         InFlightGuard { work: self, txn }
     }
 
     /// True if this process executes a transaction.
-    pub(crate) fn carries(&self, txn: TxnId) -> bool {
-        self.carried.lock().unwrap_or_else(PoisonError::into_inner).contains(&txn)
+    pub(crate) fn is_in_flight(&self, txn: TxnId) -> bool {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner).contains(&txn)
     }
 }
 
@@ -128,10 +128,10 @@ pub(crate) struct InFlightGuard<'a> {
 
 impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
-        let mut carried = self.work.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut in_flight = self.work.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
         // Removes only one entry, because a second attempt at the same transaction has its own.
-        if let Some(place) = carried.iter().position(|txn| *txn == self.txn) {
-            carried.swap_remove(place);
+        if let Some(place) = in_flight.iter().position(|txn| *txn == self.txn) {
+            in_flight.swap_remove(place);
         }
     }
 }

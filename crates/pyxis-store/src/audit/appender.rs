@@ -19,7 +19,7 @@ use crate::store_metrics::METRICS;
 use crate::{Executor, Store, StoreError, generations};
 
 /// Time that a record may wait for others if no one awaits it.
-const PATIENCE: Duration = Duration::from_millis(5);
+const MAX_DELAY: Duration = Duration::from_millis(5);
 /// Maximum number of records in one commit.
 const GROUP: usize = 512;
 
@@ -207,7 +207,7 @@ impl AppenderState {
     /// Waits for an urgent record to share a commit with, so that records no one awaits do not cost a separate one.
     /// Commits anyway after a short time.
     async fn lose_patience(self: Arc<Self>) {
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(MAX_DELAY).await;
         let mut waiting = self.lock();
         waiting.patient = false;
         waiting.urgent |= !waiting.entries.is_empty();

@@ -10,6 +10,9 @@ use crate::StoreError;
 /// Suffix of the temporary name.
 const SUFFIX: &str = ".partial";
 
+/// Ends of the names of files that SQLite puts next to it.
+const SIDE_FILES: [&str; 3] = ["-wal", "-shm", "-journal"];
+
 /// Attempts to replace what a killed backup left, while others do the same.
 const ATTEMPTS: usize = 8;
 
@@ -30,10 +33,12 @@ impl Partial {
         for _ in 0..ATTEMPTS {
             let mut options = File::options();
             match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
-                Ok(file) => {
-                    file.try_lock().map_err(|error| locked(&path, error))?;
-                    return Ok(Self { path, file });
-                }
+                Ok(file) => match file.try_lock() {
+                    Ok(()) if is_at(&file, &path) => return Ok(Self { path, file }),
+                    // Another process took it for what a killed backup left, and removes it.
+                    Ok(()) | Err(TryLockError::WouldBlock) => {}
+                    Err(error) => return Err(locked(&path, error)),
+                },
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_stale(&path)?,
                 Err(error) => return Err(failed("create", &path, &error)),
             }
@@ -75,23 +80,52 @@ fn remove_stale(path: &Path) -> Result<(), StoreError> {
     };
     file.try_lock().map_err(|error| locked(path, error))?;
     // Meanwhile, the other backup may have given its file the final name.
-    let same = |other: fs::Metadata, own: fs::Metadata| (other.dev(), other.ino()) == (own.dev(), own.ino());
-    let own = file.metadata().map_err(|error| failed("read", path, &error))?;
-    if fs::symlink_metadata(path).is_ok_and(|other| same(other, own)) {
+    if is_at(&file, path) {
         remove(path);
+    }
+    Ok(())
+}
+
+/// True if the path still leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let same = |other: fs::Metadata, own: fs::Metadata| (other.dev(), other.ino()) == (own.dev(), own.ino());
+    let own = file.metadata();
+    fs::symlink_metadata(path).is_ok_and(|other| own.is_ok_and(|own| same(other, own)))
+}
+
+/// Removes what killed backups left in a directory, for the targets whose file name `is_ours` accepts. A file that a
+/// running process holds stays.
+pub fn remove_leftovers(directory: &Path, is_ours: impl Fn(&str) -> bool) -> std::io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let Some((target, rest)) = name.to_str().and_then(|name| name.split_once(SUFFIX)) else { continue };
+        if !is_ours(target) {
+            continue;
+        }
+        let partial = directory.join(format!("{target}{SUFFIX}"));
+        if rest.is_empty() {
+            if let Err(error) = remove_stale(&partial) {
+                tracing::debug!(%error, "a backup of another process stays");
+            }
+        } else if SIDE_FILES.contains(&rest) && !partial.exists() {
+            remove_file(&directory.join(&name));
+        }
     }
     Ok(())
 }
 
 /// Removes the file and those that SQLite puts next to it.
 fn remove(path: &Path) {
-    for suffix in ["-wal", "-shm", "-journal", ""] {
-        let path = suffixed(path, suffix);
-        if let Err(error) = fs::remove_file(&path)
-            && error.kind() != ErrorKind::NotFound
-        {
-            tracing::warn!(path = %path.display(), %error, "cannot remove a temporary file of a backup");
-        }
+    for suffix in SIDE_FILES.into_iter().chain([""]) {
+        remove_file(&suffixed(path, suffix));
+    }
+}
+
+fn remove_file(path: &Path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != ErrorKind::NotFound
+    {
+        tracing::warn!(path = %path.display(), %error, "cannot remove a temporary file of a backup");
     }
 }
 
@@ -112,4 +146,28 @@ fn locked(path: &Path, error: TryLockError) -> StoreError {
 
 fn failed(verb: &str, path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Backup(format!("cannot {verb} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_killed_backups_left_is_removed_and_a_running_one_and_foreign_files_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for name in
+            ["ours-1.partial", "ours-1.partial-journal", "ours-2.partial-wal", "mine.partial", "ours-1"]
+        {
+            fs::write(at(name), "x").unwrap();
+        }
+        let running = Partial::create(&at("ours-3")).unwrap();
+        fs::write(at("ours-3.partial-journal"), "x").unwrap();
+        remove_leftovers(directory.path(), |name| name.starts_with("ours-")).unwrap();
+        let mut left: Vec<_> =
+            fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["mine.partial", "ours-1", "ours-3.partial", "ours-3.partial-journal"]);
+        drop(running);
+    }
 }

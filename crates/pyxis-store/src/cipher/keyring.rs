@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use hmac::Mac;
 use pyxis_core::clock::UnixMillis;
@@ -10,7 +11,7 @@ use pyxis_core::secret::{Secret, SecretBytes};
 
 use super::{Aad, CipherError, CipherKey, MasterKey, Sealed, SealedFields};
 use crate::db::{row, sql, stored_enum};
-use crate::{Executor, Store, StoreError, Tx};
+use crate::{Executor, Store, StoreError, Tx, meta, nodes};
 
 stored_enum! {
     /// Purpose of a data key.
@@ -31,13 +32,23 @@ row! {
         purpose: Purpose,
         /// Key sealed with the master key.
         wrapped: Sealed,
+        created_at: UnixMillis,
     }
 }
+
+/// Time after which a new data key seals. Until then every running node has loaded it ([`Keyring::refresh`]) and can
+/// open what it seals.
+pub const SEALS_AFTER: Duration = Duration::from_mins(1);
+
+/// Key in `meta` of the time of the last change of the master key, in Unix milliseconds.
+const MASTER_ROTATED: &str = "master_key_rotated_at";
 
 /// Unwrapped data keys. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Keyring {
     keys: Arc<RwLock<Keys>>,
+    /// Unwraps data keys that are added later.
+    master: MasterKey,
     /// Never replaced, because a different MAC root would break the audit chain.
     mac_root: CipherKey,
 }
@@ -45,12 +56,13 @@ pub struct Keyring {
 #[derive(Debug)]
 struct Keys {
     seal: BTreeMap<u32, CipherKey>,
+    /// Number of the key that seals.
+    current: u32,
 }
 
 impl Keys {
-    fn newest(&self) -> (u32, &CipherKey) {
-        let newest = self.seal.last_key_value().expect("a keyring has at least one key");
-        (*newest.0, newest.1)
+    fn current(&self) -> (u32, &CipherKey) {
+        (self.current, self.seal.get(&self.current).expect("the current key is one of the keys"))
     }
 }
 
@@ -76,14 +88,27 @@ impl Keyring {
         let mac_root =
             found.iter().find(|key| key.purpose == Purpose::Mac).ok_or(CipherError::WrongMasterKey)?;
         let mac_root = mac_root.unwrap_with(master)?;
-        let keys = Arc::new(RwLock::new(Keys { seal: unwrap_all(&found, master)? }));
-        Ok(Self { keys, mac_root })
+        let keys = Keys { seal: unwrap_all(&found, master)?, current: current(&found, now)? };
+        Ok(Self { keys: Arc::new(RwLock::new(keys)), master: master.clone(), mac_root })
     }
 
-    /// Seals `plaintext` with the newest data key.
+    /// True if the database has data keys, so that only its own master key is of use.
+    pub async fn exists(store: &Store) -> Result<bool, StoreError> {
+        Ok(!wrapped_keys(store).await?.is_empty())
+    }
+
+    /// Checks that this keyring's master key is still the one that the data keys are wrapped with.
+    ///
+    /// # Errors
+    /// `WrongMasterKey` if it was replaced meanwhile.
+    pub async fn check_master(&self, store: &Store) -> Result<(), CipherError> {
+        unwrap_all(&wrapped_keys(store).await?, &self.master).map(drop)
+    }
+
+    /// Seals `plaintext` with the newest data key that every node has loaded.
     pub fn seal(&self, entropy: &dyn Entropy, aad: &Aad, plaintext: &[u8]) -> Sealed {
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        let (number, key) = keys.newest();
+        let (number, key) = keys.current();
         key.seal(number, entropy, aad, plaintext)
     }
 
@@ -103,31 +128,46 @@ impl Keyring {
         SecretBytes::new(mac.finalize().into_bytes().to_vec())
     }
 
-    /// Reloads the data keys after another process has added one.
-    pub async fn refresh(&self, store: &Store, master: &MasterKey) -> Result<(), CipherError> {
-        let seal = unwrap_all(&wrapped_keys(store).await?, master)?;
-        self.keys.write().unwrap_or_else(PoisonError::into_inner).seal = seal;
+    /// Loads data keys that another process has added. Each is used to seal once [`SEALS_AFTER`] has passed.
+    pub async fn refresh(&self, store: &Store, now: UnixMillis) -> Result<(), CipherError> {
+        let found = wrapped_keys(store).await?;
+        let current = current(&found, now)?;
+        {
+            let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+            let mut seal = found.iter().filter(|key| key.purpose == Purpose::Seal);
+            // The master key may have been replaced since this process started. The known data keys did not change.
+            if seal.all(|key| keys.seal.keys().any(|known| i64::from(*known) == key.number)) {
+                keys.current = current;
+                return Ok(());
+            }
+        }
+        let seal = unwrap_all(&found, &self.master)?;
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Keys { seal, current };
         Ok(())
     }
 
-    /// Adds a data key for new writes. Older values still open. Returns the key's number.
-    pub async fn rotate_data_key(
-        &self,
+    /// Adds a data key, which seals new values after [`SEALS_AFTER`]. Older values still open. Returns its number.
+    ///
+    /// # Errors
+    /// Names a running node that could not load the key. Such a node has another schema level, or started before the
+    /// last change of the master key.
+    pub async fn add_data_key(
         store: &Store,
         master: &MasterKey,
         entropy: &dyn Entropy,
         now: UnixMillis,
     ) -> Result<u32, CipherError> {
-        // Checks that `master` is correct before wrapping a key with it.
-        unwrap_all(&wrapped_keys(store).await?, master)?;
         let mut tx = store.begin().await?;
+        lock(&mut tx).await?;
+        // Checks that `master` is correct before wrapping a key with it.
+        unwrap_all(&wrapped_keys(&mut tx).await?, master)?;
+        refuse_nodes_that_cannot_load(&mut tx, now).await?;
         let highest: Option<(i64,)> = (&mut tx).optional(sql("SELECT max(number) FROM data_keys")).await?;
         let number = highest.map_or(1, |(number,)| number + 1);
         if !insert(&mut tx, number, Purpose::Seal, master, entropy, now).await? {
             return Err(StoreError::Conflict { constraint: None }.into());
         }
         tx.commit().await?;
-        self.refresh(store, master).await?;
         u32::try_from(number).map_err(|_| CipherError::Malformed)
     }
 
@@ -138,8 +178,10 @@ impl Keyring {
         old: &MasterKey,
         new: &MasterKey,
         entropy: &dyn Entropy,
+        now: UnixMillis,
     ) -> Result<(), CipherError> {
         let mut tx = store.begin().await?;
+        lock(&mut tx).await?;
         for key in wrapped_keys(&mut tx).await? {
             let rewrapped = wrap(key.number, key.purpose, &key.unwrap_with(old)?, new, entropy);
             let update = sql("UPDATE data_keys SET wrapped = $1 WHERE number = $2 AND wrapped = $3")
@@ -150,8 +192,38 @@ impl Keyring {
                 return Err(CipherError::WrongMasterKey);
             }
         }
+        meta::put(&mut tx, MASTER_ROTATED, &now.0.to_string()).await?;
         Ok(tx.commit().await?)
     }
+}
+
+/// Holds the data keys for this transaction. Otherwise a key that is added while the others are rewrapped would stay
+/// wrapped with the old master key.
+async fn lock(tx: &mut Tx) -> Result<(), StoreError> {
+    tx.execute(sql("UPDATE data_keys SET number = number WHERE number = $1").bind(MAC_NUMBER)).await?;
+    Ok(())
+}
+
+/// Number of the key that seals: the newest that every node has loaded.
+fn current(found: &[WrappedKey], now: UnixMillis) -> Result<u32, CipherError> {
+    let seal = || found.iter().filter(|key| key.purpose == Purpose::Seal);
+    let loaded = seal().filter(|key| key.created_at.plus(SEALS_AFTER) <= now).map(|key| key.number).max();
+    let number = loaded.or_else(|| seal().map(|key| key.number).min()).ok_or(CipherError::WrongMasterKey)?;
+    u32::try_from(number).map_err(|_| CipherError::Malformed)
+}
+
+async fn refuse_nodes_that_cannot_load(tx: &mut Tx, now: UnixMillis) -> Result<(), CipherError> {
+    let rotated = meta::get(&mut *tx, MASTER_ROTATED).await?.and_then(|at| at.parse().ok()).map(UnixMillis);
+    let alive_since = now.minus(nodes::DEAD_AFTER);
+    for node in nodes::list(&mut *tx).await?.into_iter().filter(|node| node.seen_at >= alive_since) {
+        if node.level != Some(Store::wanted_schema_version()) {
+            return Err(CipherError::OtherRelease(node.node_id));
+        }
+        if rotated.is_some_and(|rotated| node.started_at <= rotated) {
+            return Err(CipherError::OldMasterKey(node.node_id));
+        }
+    }
+    Ok(())
 }
 
 impl WrappedKey {

@@ -84,7 +84,7 @@ engines! {
         assert_eq!(activity::read_run_state(store).await.unwrap().as_deref(), Some("one"));
         let (slow, next) = (activity::begin_run(store).await.unwrap(), activity::begin_run(store).await.unwrap());
         assert_eq!(activity::read_run_state(store).await.unwrap(), None, "under way, or never ended");
-        assert_eq!((first.world, slow.world, next.world), (0, -7, 0), "known of one that came to its end");
+        assert_eq!((first.global_fingerprint, slow.global_fingerprint, next.global_fingerprint), (0, -7, 0), "known of one that came to its end");
         let mut tx = store.begin().await.unwrap();
         assert!(!activity::hold_run(&mut tx, slow).await.unwrap());
         assert!(activity::hold_run(&mut tx, next).await.unwrap());

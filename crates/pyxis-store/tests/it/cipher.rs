@@ -1,7 +1,9 @@
 //! The keyring.
 
 use pyxis_core::entropy::OsEntropy;
-use pyxis_store::cipher::{Aad, CipherError, Keyring, MasterKey};
+use pyxis_core::id::NodeId;
+use pyxis_store::cipher::{Aad, CipherError, Keyring, MasterKey, SEALS_AFTER};
+use pyxis_store::nodes;
 use pyxis_testkit::engines;
 
 use crate::support::{NOW, Workspace, at_once};
@@ -25,9 +27,9 @@ engines! {
         let other = MasterKey::generate(&OsEntropy);
         let loaded = Keyring::load(&main.store, &other, &OsEntropy, NOW).await;
         assert!(matches!(loaded, Err(CipherError::WrongMasterKey)));
-        let rotated = Keyring::rotate_master(&main.store, &other, &main.master, &OsEntropy).await;
+        let rotated = Keyring::rotate_master(&main.store, &other, &main.master, &OsEntropy, NOW).await;
         assert!(matches!(rotated, Err(CipherError::WrongMasterKey)));
-        let added = main.keyring.rotate_data_key(&main.store, &other, &OsEntropy, NOW).await;
+        let added = Keyring::add_data_key(&main.store, &other, &OsEntropy, NOW).await;
         assert!(matches!(added, Err(CipherError::WrongMasterKey)));
         assert!(Keyring::load(&main.store, &main.master, &OsEntropy, NOW).await.is_ok());
     }
@@ -35,7 +37,7 @@ engines! {
     async fn rotating_the_master_key_keeps_values_and_derived_keys(main: &Workspace) {
         let sealed = main.keyring.seal(&OsEntropy, &aad(main, "1"), b"s3cret");
         let new = MasterKey::generate(&OsEntropy);
-        Keyring::rotate_master(&main.store, &main.master, &new, &OsEntropy).await.unwrap();
+        Keyring::rotate_master(&main.store, &main.master, &new, &OsEntropy, NOW).await.unwrap();
         assert!(Keyring::load(&main.store, &main.master, &OsEntropy, NOW).await.is_err());
         let again = Keyring::load(&main.store, &new, &OsEntropy, NOW).await.unwrap();
         assert_eq!(again.open(&aad(main, "1"), &sealed).unwrap().expose(), b"s3cret");
@@ -44,15 +46,31 @@ engines! {
         assert!(main.keyring.open(&aad(main, "1"), &sealed).is_ok());
     }
 
-    async fn a_new_data_key_seals_and_older_values_still_open(main: &Workspace) {
-        let other = Keyring::load(&main.store, &main.master, &OsEntropy, NOW).await.unwrap();
+    async fn a_new_data_key_seals_once_every_node_has_loaded_it_and_older_values_still_open(main: &Workspace) {
+        let (other, later) = (main.keyring.clone(), NOW.plus(SEALS_AFTER));
+        let behind = Keyring::load(&main.store, &main.master, &OsEntropy, NOW).await.unwrap();
         let old = main.keyring.seal(&OsEntropy, &aad(main, "1"), b"old");
-        let number = main.keyring.rotate_data_key(&main.store, &main.master, &OsEntropy, NOW).await.unwrap();
+        let number = Keyring::add_data_key(&main.store, &main.master, &OsEntropy, NOW).await.unwrap();
+        main.keyring.refresh(&main.store, NOW).await.unwrap();
+        let meanwhile = other.seal(&OsEntropy, &aad(main, "1"), b"meanwhile");
+        assert_eq!(behind.open(&aad(main, "1"), &meanwhile).unwrap().expose(), b"meanwhile");
+        main.keyring.refresh(&main.store, later).await.unwrap();
         let new = main.keyring.seal(&OsEntropy, &aad(main, "1"), b"new");
         assert_eq!(main.keyring.open(&aad(main, "1"), &old).unwrap().expose(), b"old");
-        assert!(matches!(other.open(&aad(main, "1"), &new), Err(CipherError::UnknownKey(n)) if n == number));
-        other.refresh(&main.store, &main.master).await.unwrap();
-        assert_eq!(other.open(&aad(main, "1"), &new).unwrap().expose(), b"new");
+        assert!(matches!(behind.open(&aad(main, "1"), &new), Err(CipherError::UnknownKey(n)) if n == number));
+        behind.refresh(&main.store, later).await.unwrap();
+        assert_eq!(behind.open(&aad(main, "1"), &new).unwrap().expose(), b"new");
+    }
+
+    async fn a_data_key_waits_for_nodes_that_started_before_the_master_key_was_replaced(main: &Workspace) {
+        let (node, later) = (NodeId::new(NOW, &OsEntropy), NOW.plus(std::time::Duration::from_secs(5)));
+        nodes::heartbeat(&main.store, node, NOW).await.unwrap();
+        let new = MasterKey::generate(&OsEntropy);
+        Keyring::rotate_master(&main.store, &main.master, &new, &OsEntropy, later).await.unwrap();
+        let refused = Keyring::add_data_key(&main.store, &new, &OsEntropy, later).await;
+        assert!(matches!(refused, Err(CipherError::OldMasterKey(named)) if named == node));
+        nodes::remove(&main.store, node).await.unwrap();
+        Keyring::add_data_key(&main.store, &new, &OsEntropy, later).await.unwrap();
     }
 
     async fn processes_that_start_together_end_with_the_same_keys(main: &Workspace) {

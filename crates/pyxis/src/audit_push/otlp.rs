@@ -20,7 +20,7 @@ use crate::config::audit_destination::PushHeaders;
 /// Longest wait for the receiver's answer.
 const ANSWER: Duration = Duration::from_secs(8);
 /// Largest answer that is read, in bytes.
-const MAX_ANSWER: usize = 64 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024;
 
 /// Sends a batch. It counts as received with any status of success.
 pub(super) async fn send(net: &Client, url: &str, headers: &PushHeaders, page: &[AuditRow]) -> Result<()> {
@@ -29,7 +29,7 @@ pub(super) async fn send(net: &Client, url: &str, headers: &PushHeaders, page: &
     headers.add_to(request.headers_mut());
     let response = net.send(request, ANSWER).await.context("cannot reach the OTLP receiver")?;
     let status = response.status();
-    let answer = body::read_capped(response.into_body(), MAX_ANSWER).await.unwrap_or_default();
+    let answer = body::read_capped(response.into_body(), MAX_RESPONSE).await.unwrap_or_default();
     if matches!(status.as_u16(), 401 | 403) {
         bail!("the OTLP receiver responded with {status}: check PX_AUDIT_PUSH_HEADERS");
     }

@@ -9,6 +9,7 @@ use super::names::{AgentLabel, NameArgument};
 #[derive(Debug, Subcommand)]
 pub enum AgentCommand {
     /// Add an agent and print its key, once.
+    #[command(alias = "create")]
     Add {
         #[command(flatten)]
         name: NameArgument<AgentLabel>,
@@ -56,6 +57,7 @@ pub enum AgentCommand {
         name: NameArgument<AgentLabel>,
     },
     /// Remove an agent.
+    #[command(alias = "delete")]
     Remove {
         #[command(flatten)]
         name: NameArgument<AgentLabel>,

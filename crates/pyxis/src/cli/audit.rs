@@ -49,8 +49,9 @@ pub enum AuditCommand {
         /// Time of the promotion (RFC 3339) [default: when the latest one was noticed].
         #[arg(long, value_name = "TIME", value_parser = time)]
         around: Option<UnixMillis>,
-        /// Seconds before and after that time.
+        /// Seconds before and after that time, 0 to 604800 (7 days).
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        #[arg(value_parser = clap::value_parser!(u64).range(..=604_800))]
         margin: u64,
     },
 }

@@ -13,6 +13,7 @@ use super::names::{CredentialLabel, NameArgument};
 #[derive(Debug, Subcommand)]
 pub enum CredentialCommand {
     /// Store a credential.
+    #[command(alias = "create")]
     Add(AddCredential),
     /// List credentials, never their secrets.
     List,
@@ -41,6 +42,7 @@ pub enum CredentialCommand {
         secret: SecretSource,
     },
     /// Remove a credential.
+    #[command(alias = "delete")]
     Remove {
         #[command(flatten)]
         name: NameArgument<CredentialLabel>,

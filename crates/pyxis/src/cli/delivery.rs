@@ -8,6 +8,7 @@ use super::confirmation::Confirmation;
 #[derive(Debug, Subcommand)]
 pub enum WebhookCommand {
     /// Add an endpoint and print its signing secret, once.
+    #[command(alias = "create")]
     Add {
         /// URL for deliveries: https with a public host.
         #[arg(long)]
@@ -32,6 +33,7 @@ pub enum WebhookCommand {
         id: String,
     },
     /// Remove an endpoint and its deliveries.
+    #[command(alias = "delete")]
     Remove {
         /// Endpoint id.
         id: String,

@@ -31,6 +31,7 @@ pub enum ActivityCommand {
     /// import` computes what is missing.
     Rebuild,
     /// Remove an imported file. Exit 3 if it is unknown.
+    #[command(alias = "delete")]
     Remove {
         /// SHA-256 of the file, as `activity list` prints it.
         source: String,
@@ -67,8 +68,10 @@ pub enum ModelsCommand {
         graphml: Option<PathBuf>,
     },
     /// Install your own model: an ONNX file that replaces one of the models. It is inspected and tested first.
+    #[command(alias = "create")]
     Add(Add),
     /// Remove your own model. Exit 3 if there is none.
+    #[command(alias = "delete")]
     Remove {
         #[command(flatten)]
         model: NameArgument<ModelLabel>,
@@ -79,7 +82,10 @@ pub enum ModelsCommand {
     /// their features as training data.
     Features(FeaturesOf),
     /// Remove trained models and your own, and use the built-in ones again. Exit 3 if they are already in use.
-    Reset,
+    Reset {
+        #[command(flatten)]
+        confirmation: Confirmation,
+    },
 }
 
 /// `pyxis models add`

@@ -107,6 +107,7 @@ pub enum AllowListCommand {
 #[derive(Debug, Subcommand)]
 pub enum OnchainStampCommand {
     /// Add a condition on a chain as a Stamp.
+    #[command(alias = "create")]
     Add(NewOnchainStamp),
     /// List on-chain Stamps.
     List,
@@ -116,6 +117,7 @@ pub enum OnchainStampCommand {
         name: NameArgument<StampLabel>,
     },
     /// Remove an on-chain Stamp and withdraw what was issued.
+    #[command(alias = "delete")]
     Remove {
         #[command(flatten)]
         name: NameArgument<StampLabel>,

@@ -8,6 +8,7 @@ use super::names::{NameArgument, PersonLabel};
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
     /// Add a person and print a sign-in link for them.
+    #[command(alias = "create")]
     Add {
         #[command(flatten)]
         email: NameArgument<PersonLabel>,

@@ -12,6 +12,7 @@ use super::confirmation::Confirmation;
 pub enum ScoreJobCommand {
     /// Add a job for the addresses in a file: CSV, gzipped or not, or Parquet. A server runs it. With --out, wait, and run
     /// it here if no server does.
+    #[command(alias = "add")]
     Create(CreateJob),
     /// List jobs, newest first.
     List,
@@ -35,6 +36,7 @@ pub enum ScoreJobCommand {
     /// Write the results of a job to a file.
     Download(Download),
     /// Remove an ended job and its results.
+    #[command(alias = "delete")]
     Remove {
         /// Job id.
         id: ScoreJobId,

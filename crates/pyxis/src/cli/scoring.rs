@@ -17,6 +17,7 @@ use super::names::{ApiKeyLabel, IssuerLabel, NameArgument, ScorerLabel};
 #[derive(Debug, Subcommand)]
 pub enum ScorerCommand {
     /// Add a scorer, by default with the published weights and threshold.
+    #[command(alias = "create")]
     Add {
         #[command(flatten)]
         name: NameArgument<ScorerLabel>,
@@ -138,7 +139,7 @@ pub enum ScoreCommand {
         /// Address of the EAS contract on this chain.
         #[arg(long, value_name = "ADDRESS")]
         contract: EvmAddress,
-        /// UID of the schema [default: its UID without a resolver, revocable].
+        /// UID of the schema [default: UID of the revocable schema without a resolver].
         #[arg(long, value_name = "UID", value_parser = uid)]
         schema: Option<[u8; 32]>,
     },
@@ -184,6 +185,7 @@ pub enum ScoreKeyCommand {
 #[derive(Debug, Subcommand)]
 pub enum ApiKeyCommand {
     /// Add an API key and print it, once.
+    #[command(alias = "create")]
     Add(AddApiKey),
     /// List API keys, without their secrets.
     List,
@@ -248,13 +250,13 @@ pub struct AddApiKey {
     /// Tier of the Stamps endpoints, 1 to 4.
     #[arg(long, default_value_t = 1)]
     pub tier: i64,
-    /// Requests per 15 minutes for tier 4 there: more than 2000.
+    /// Requests to the Stamps endpoints per 15 minutes with `--tier 4`, above 2000.
     #[arg(long)]
     pub limit: Option<i64>,
     /// Tier of the models endpoint, 1 to 4.
     #[arg(long, default_value_t = 1)]
     pub models_tier: i64,
-    /// Requests per 15 minutes for tier 4 there: more than 2000.
+    /// Requests to the models endpoint per 15 minutes with `--models-tier 4`, above 2000.
     #[arg(long)]
     pub models_limit: Option<i64>,
     /// Allow writing Stamps.
@@ -361,6 +363,7 @@ pub struct Import {
 #[derive(Debug, Subcommand)]
 pub enum IssuerCommand {
     /// Trust an issuer, or rename a trusted one. Exit 3 if it is already listed under this name.
+    #[command(alias = "create")]
     Add {
         /// Any DID of the issuer's key: did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1
         /// key.
@@ -371,6 +374,7 @@ pub enum IssuerCommand {
     /// List issuers.
     List,
     /// Stop trusting an issuer. Its Stamps stay until they expire or are revoked.
+    #[command(alias = "delete")]
     Remove {
         /// DID of the issuer.
         did: String,

@@ -138,6 +138,7 @@ pub enum AttestationKeysCommand {
 #[derive(Debug, Subcommand)]
 pub enum ProofIssuerCommand {
     /// Trust an issuer for kinds of proofs. Exit 3 if it is already trusted.
+    #[command(alias = "create")]
     Add {
         /// Ed25519 public key (0x and 64 hex characters) or EVM address (0x and 40).
         issuer: Issuer,
@@ -150,6 +151,7 @@ pub enum ProofIssuerCommand {
     /// List issuers.
     List,
     /// Stop trusting an issuer. Proofs that it registered stay.
+    #[command(alias = "delete")]
     Remove {
         /// Issuer.
         issuer: Issuer,

@@ -118,14 +118,22 @@ fn read(options: AddressOptions) -> Result<Vec<EvmAddress>> {
     }
 }
 
+fn plain(address: EvmAddress) -> Holder {
+    Holder { address, nullifiers: Vec::new() }
+}
+
 /// The addresses with their nullifiers, if the file has some.
 fn holders(options: AddressOptions, with_nullifiers: bool) -> Result<Vec<Holder>> {
     match options.file {
         Some(file) if with_nullifiers => stamp_signing::holders(address_file::read(&file)?),
-        _ => {
-            let holder = |address| Holder { address, nullifiers: Vec::new() };
-            Ok(read(options)?.into_iter().map(holder).collect())
+        Some(file) => {
+            let found = address_file::read_file(&file)?;
+            if found.check_without_nullifiers()? {
+                out::notice("warning: only the column of addresses is read; --nullifiers reads the others");
+            }
+            Ok(found.lines.into_iter().map(|line| plain(line.address)).collect())
         }
+        None => Ok(options.addresses.into_iter().map(plain).collect()),
     }
 }
 

@@ -45,11 +45,11 @@ pub(super) struct First {
     pub(super) api_key: Option<SecretString>,
 }
 
-pub(super) async fn run(global: &Global, owner_email: &str, again: bool) -> Result<ExitCode> {
+pub(super) async fn run(global: &Global, owner_email: Option<&str>, again: bool) -> Result<ExitCode> {
     let app = open_with(settings(&quiet(global.flags()))?).await?;
     let all = workspaces::list(&app.gateway.store).await?;
     let first = match all.as_slice() {
-        [] => first_workspace(&app, owner_email, FirstKeys::Received).await?,
+        [] => first_workspace(&app, owner_email.unwrap_or(DEFAULT_OWNER), FirstKeys::Received).await?,
         _ if again => Some(reissue::reissue(&app, all, owner_email).await?),
         _ => None,
     };

@@ -1,12 +1,14 @@
 //! `pyxis migrate`, `doctor`.
 
 mod browsers;
+mod destinations;
 mod hosts;
 mod networks;
 mod releases;
 mod resolver;
 mod trail;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -48,8 +50,33 @@ pub(super) async fn migrate(global: &Global) -> Result<ExitCode> {
     Ok(if is_current { ExitCode::from(NOTHING_TO_DO) } else { ExitCode::SUCCESS })
 }
 
-/// Advice for a database that does not answer.
-const UNREACHABLE: &str = "check that the database server is running and that its address is right";
+/// Advice for a database server that does not answer, or refuses.
+const UNREACHABLE: &str =
+    "check that the database server is running, and the address, database and role in PX_DATABASE_URL";
+/// Advice where no database is and none is known to have been.
+const NOT_HERE: &str = "check PX_DATA_DIR and PX_DATABASE_URL; for a new installation, run pyxis bootstrap";
+
+/// Advice for a database that cannot be used.
+fn unusable(store: &Store) -> &'static str {
+    match store.engine() {
+        Engine::Sqlite => trail::RESTORE,
+        Engine::Postgres => UNREACHABLE,
+    }
+}
+
+/// The error with the causes behind it, such as the words of PostgreSQL.
+fn with_cause(error: &StoreError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(behind) = cause {
+        let words = behind.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        cause = behind.source();
+    }
+    text
+}
 
 struct Finding {
     part: String,
@@ -147,6 +174,8 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
     }
     findings.extend(releases::examine(&store).await);
     findings.push(ca_file(config));
+    findings.extend(destinations::backups(config).await);
+    findings.extend(destinations::audit_push(config).await);
     findings.extend(hosts::examine(&store).await);
     findings.extend(browsers::examine(&store).await);
     findings.extend(networks::examine(config, &store).await);
@@ -161,20 +190,23 @@ async fn usable_database(config: &Config) -> Result<Store, Finding> {
     let part = "database";
     signed_head::expect_file(config).map_err(|error| trail::missing_database(&error))?;
     let store = open_existing(config).map_err(|error| {
-        Finding::bad(part, format!("{error:#}"), "run pyxis bootstrap, or check --database")
+        let is_here = config.database.sqlite_path().is_some_and(Path::exists);
+        Finding::bad(part, format!("{error:#}"), if is_here { trail::RESTORE } else { NOT_HERE })
     })?;
     // Before any prepared statement, which a pooler in transaction mode refuses in other words.
     store.check_sessions().await.map_err(|error| {
         let fix = match &error {
             StoreError::Address(_) => "give Pyxis a session of its own",
-            _ => UNREACHABLE,
+            _ => unusable(&store),
         };
-        Finding::bad(part, error, fix)
+        Finding::bad(part, with_cause(&error), fix)
     })?;
-    store.ping().await.map_err(|error| Finding::bad(part, error, UNREACHABLE))?;
+    store.ping().await.map_err(|error| Finding::bad(part, with_cause(&error), unusable(&store)))?;
     // Everything below reads tables, which another release may have changed.
-    if store.schema_version().await.is_err() {
-        return Err(schema(&store).await);
+    match store.schema_version().await {
+        Ok(_) => {}
+        Err(StoreError::Schema(_)) => return Err(schema(&store).await),
+        Err(error) => return Err(Finding::bad(part, with_cause(&error), unusable(&store))),
     }
     let records = signed_head::expect_records(config, &store).await;
     records.map_err(|error| trail::missing_database(&error))?;
@@ -197,11 +229,7 @@ fn data_dir(config: &Config) -> Finding {
     use std::os::unix::fs::PermissionsExt;
     let part = "data directory";
     let Ok(meta) = std::fs::metadata(&config.data_dir) else {
-        return Finding::bad(
-            part,
-            format!("{} does not exist", config.data_dir.display()),
-            "run pyxis bootstrap",
-        );
+        return Finding::bad(part, format!("{} does not exist", config.data_dir.display()), NOT_HERE);
     };
     if meta.permissions().mode() & 0o077 != 0 {
         return Finding::bad(part, "other users can read it", "chmod 700 the data directory");
@@ -287,5 +315,20 @@ fn ca_file(config: &Config) -> Finding {
         Ok(Ok(_)) => Finding::good(part),
         Ok(Err(error)) => Finding::bad(part, error, "PX_EGRESS_CA_FILE must hold PEM certificates"),
         Err(error) => Finding::bad(part, error, "PX_EGRESS_CA_FILE cannot be read"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_database_is_shown_with_its_cause() {
+        let refused = io::Error::other("FATAL: database \"nodb\" does not exist");
+        let shown = with_cause(&StoreError::Unavailable(Arc::new(refused)));
+        assert_eq!(shown, "the database is not available: FATAL: database \"nodb\" does not exist");
     }
 }

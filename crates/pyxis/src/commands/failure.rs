@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use pyxis_core::admin_error::AdminError;
 use serde_json::{Value, json};
 
-use super::out;
+use super::{healthcheck, out};
 
 /// Wrong usage.
 const USAGE: u8 = 2;
@@ -33,6 +33,9 @@ pub(super) fn print_nothing_to_do(as_json: bool, why: &str) {
 /// Prints the fault of a command line, or the help and version that it asks for.
 pub(super) fn usage(error: &clap::Error) -> ExitCode {
     let is_fault = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if is_fault && let Some(code) = healthcheck::usage(error, wants_json(std::env::args_os())) {
+        return code;
+    }
     if is_fault && wants_json(std::env::args_os()) {
         let text = error.render().to_string();
         let text = text.trim().strip_prefix("error: ").unwrap_or(text.trim());

@@ -5,20 +5,24 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use clap::CommandFactory;
 use http::{Request, StatusCode};
 use pyxis_net::Client;
 use pyxis_net::body::{empty, read_capped};
 use serde_json::{Value, json};
 
-use super::{connect, out, quiet, settings};
+use super::{connect, out, quiet};
 use crate::app;
-use crate::cli::Global;
+use crate::cli::{Cli, Global};
 use crate::config::Config;
+use crate::config::check::RemainingEnv;
+use crate::config::env::ProcessEnv;
+use crate::telemetry;
 
 /// Time for the whole answer. The command itself ends within 3 seconds.
 const LIMIT: Duration = Duration::from_millis(2800);
 /// Longest answer, in bytes.
-const MAX_ANSWER: usize = 64 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024;
 
 /// Program that is asked.
 #[derive(Clone, Copy)]
@@ -43,16 +47,43 @@ pub(super) async fn run(global: &Global, url: Option<&str>, is_proxy: bool) -> E
     let checked = tokio::time::timeout(LIMIT, check(global, url, subject)).await;
     let late = || Err(anyhow::anyhow!("no answer within {} seconds", LIMIT.as_secs_f32()));
     let checked = checked.unwrap_or_else(|_| late());
-    let reason = checked.err().map(|error| format!("{error:#}").replace('\n', " "));
+    print(global.json, checked.err().map(|error| format!("{error:#}")))
+}
+
+/// Prints the one line. `reason` says why the program is not ready.
+fn print(as_json: bool, reason: Option<String>) -> ExitCode {
+    let reason = reason.map(|reason| reason.replace('\n', " "));
     let text = reason.as_ref().map_or_else(|| "ready".to_owned(), |reason| format!("not ready: {reason}"));
-    out::outcome(global.json, &json!({ "ready": reason.is_none(), "reason": reason }), text);
+    out::outcome(as_json, &json!({ "ready": reason.is_none(), "reason": reason }), text);
     if reason.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Prints wrong usage as one line too, because a container engine reads it. `None` for other commands.
+pub(super) fn usage(error: &clap::Error, as_json: bool) -> Option<ExitCode> {
+    let lenient = Cli::command().ignore_errors(true).try_get_matches();
+    let is_check = lenient.is_ok_and(|found| found.subcommand_name() == Some("healthcheck"));
+    let text = error.render().to_string();
+    let first = text.lines().next().unwrap_or_default();
+    // An argument that may hold a password is not repeated.
+    let first = if first.contains('@') { "unexpected argument" } else { first };
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    is_check.then(|| print(as_json, Some(format!("{first}; see pyxis healthcheck --help"))))
+}
+
+/// The settings without the master key, which a check does not need and may not be able to read.
+fn settings(global: &Global) -> Result<Config> {
+    let hidden = ["PX_ENCRYPTION_KEY", "PX_ENCRYPTION_KEY_FILE"].map(str::to_owned).into();
+    let mut flags = quiet(global.flags());
+    flags.remove("encryption_key");
+    let config = Config::load(&flags, &RemainingEnv { env: &ProcessEnv, hidden: &hidden })?;
+    telemetry::init_logs(&config)?;
+    Ok(config)
+}
+
 async fn check(global: &Global, url: Option<&str>, subject: CheckedProgram) -> Result<()> {
-    let config = settings(&quiet(global.flags()))?;
+    let config = settings(global)?;
     let url = match url {
-        Some(url) => connect::base_url(url.strip_suffix(subject.path()).unwrap_or(url))?,
+        Some(url) => connect::base_url("--url", url.strip_suffix(subject.path()).unwrap_or(url))?,
         None => local_url(&config, subject)?,
     };
     // The address is the operator's own, and often a private one.
@@ -93,7 +124,7 @@ async fn check_ready(client: &Client, url: &str, subject: CheckedProgram) -> Res
     // The limit on the whole answer is shorter.
     let response = client.send(request, 2 * LIMIT).await.with_context(|| url.to_owned())?;
     let status = response.status();
-    let body = read_capped(response.into_body(), MAX_ANSWER).await.with_context(|| url.to_owned())?;
+    let body = read_capped(response.into_body(), MAX_RESPONSE).await.with_context(|| url.to_owned())?;
     let parts: Value = serde_json::from_slice(&body).unwrap_or_default();
     match parts["status"].as_str() {
         Some("ok") if status == StatusCode::OK => Ok(()),

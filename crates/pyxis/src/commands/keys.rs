@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
-use pyxis_store::cipher::{Keyring, MasterKey};
+use pyxis_store::cipher::{Keyring, MasterKey, SEALS_AFTER};
 use serde_json::json;
 
 use super::{existing, out};
@@ -26,8 +26,29 @@ pub(super) async fn run(global: &Global, command: KeyCommand) -> Result<()> {
             }
             Ok(())
         }
-        KeyCommand::Rotate { new_key } => rotate(global, new_key.as_deref()).await,
+        KeyCommand::Rotate { data: true, .. } => add_data_key(global).await,
+        KeyCommand::Rotate { new_key, data: false } => rotate(global, new_key.as_deref()).await,
     }
+}
+
+/// Adds a data key. Running servers load it before it seals anything.
+async fn add_data_key(global: &Global) -> Result<()> {
+    let config = existing(global)?;
+    let store = app::open_store(&config).await?;
+    // Finish an earlier rotation that was interrupted.
+    app::keyring(&config, &store, &OsEntropy, SystemClock.now()).await?;
+    let master = app::master_key(&config, &OsEntropy)?;
+    let number = Keyring::add_data_key(&store, &master, &OsEntropy, SystemClock.now()).await?;
+    let told = format!(
+        "data key {number} seals new secrets in {} seconds; earlier data keys still open what they sealed",
+        SEALS_AFTER.as_secs()
+    );
+    if global.json {
+        out::json(&json!({ "data_key": number, "detail": told }));
+    } else {
+        out::line(told);
+    }
+    Ok(())
 }
 
 async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
@@ -39,7 +60,7 @@ async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
     let told = match new_key {
         Some(source) => {
             let new = from_source(source)?;
-            Keyring::rotate_master(&store, &old, &new, &OsEntropy).await?;
+            Keyring::rotate_master(&store, &old, &new, &OsEntropy, SystemClock.now()).await?;
             "the data keys are wrapped with the new key; start the server with it from now on".to_owned()
         }
         None => rotate_file(&config, &store, &old).await?,
@@ -67,7 +88,7 @@ async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKe
     }
     let new = MasterKey::generate(&OsEntropy);
     app::write_key(&next, &new)?;
-    Keyring::rotate_master(store, old, &new, &OsEntropy).await?;
+    Keyring::rotate_master(store, old, &new, &OsEntropy, SystemClock.now()).await?;
     fs::rename(&next, &path).with_context(|| format!("cannot replace {}", path.display()))?;
     Ok(format!("the data keys are wrapped with a new key, now in {}", path.display()))
 }

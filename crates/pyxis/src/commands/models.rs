@@ -65,10 +65,14 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
             activity::update_derived_data(&app).await?;
         }
         ModelsCommand::Features(wanted) => own::features(&app, global.json, &wanted).await?,
-        ModelsCommand::Reset => {
-            let held = app.scoring.models.current().await?;
-            if held.installed().is_none() || !models::uninstall(&app.store, SystemClock.now()).await? {
-                return nothing_to_do("the built-in models are already in force");
+        ModelsCommand::Reset { confirmation } => {
+            let none = "the built-in models are already in force";
+            if app.scoring.models.current().await?.installed().is_none() {
+                return nothing_to_do(none);
+            }
+            confirm(confirmation, "remove trained models and your own")?;
+            if !models::uninstall(&app.store, SystemClock.now()).await? {
+                return nothing_to_do(none);
             }
             out::outcome(global.json, &json!({ "reset": true }), "the built-in models are in force");
             activity::update_derived_data(&app).await?;

@@ -60,6 +60,7 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<ExitC
                 agent: agent.as_deref(),
                 body: body.as_deref(),
                 content_type: Some(content_type.as_str()),
+                sent: None,
             };
             let row = credential_row(&app, &actor, &credential).await?;
             let said = explanation::explain(state, actor.workspace, &row.name, &request).await?;

@@ -29,7 +29,7 @@ pub(super) async fn run(global: &Global, options: ProxyOptions) -> Result<ExitCo
     check_address(&config.proxy)?;
     let directory = client_dir(&config)?;
     let choices = choices(&options.hosts)?;
-    let access = Access::with_key(&config, options.url.as_deref(), &options.agent_key_env)?;
+    let access = Access::with_key(&config, &options.access)?;
     app::make_dir(&config.data_dir)?;
     let identity = ProxyIdentity::kept_in(&config.data_dir.join(IDENTITY), &OsEntropy)?;
     let mut parts = proxy_parts(&config, &access, &options.hosts, choices, identity).await?;

@@ -61,7 +61,7 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
         ScoreJobCommand::Download(wanted) => {
             let rows = if wanted.failed { Rows::Failed } else { Rows::All };
             let Download { id, out: file, format, .. } = wanted;
-            streamed::refuse_existing(&file)?;
+            streamed::check_output(&file)?;
             download(&app, &actor, global.json, id, rows, format.as_deref(), &file).await?;
             true
         }
@@ -80,7 +80,7 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
 async fn create(app: &App, actor: &Actor, as_json: bool, wanted: &CreateJob) -> Result<()> {
     let CreateJob { file, scorer, .. } = wanted;
     if let Some(results) = &wanted.out {
-        streamed::refuse_existing(results)?;
+        streamed::check_output(results)?;
     }
     scorers::check_known(app, actor, *scorer).await?;
     let of_file = || file.file_name().map(|name| name.to_string_lossy().into_owned());

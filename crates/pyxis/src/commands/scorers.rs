@@ -73,7 +73,7 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
             true
         }
         ScorerCommand::Export { id, out: file, format, at } => {
-            streamed::refuse_existing(&file)?;
+            streamed::check_output(&file)?;
             let format = streamed::table_format(format.as_deref(), &file);
             let population = Population::load(&state.store, state.now(), &actor, id, at).await?;
             let pieces = population::export(&state.audited, &actor, population, format).await?;
@@ -156,6 +156,9 @@ async fn set_weights(
     as_json: bool,
 ) -> Result<bool> {
     let WantedTerms { weights, changes, threshold, from, keep_until_expiry } = wanted;
+    if let Some(from) = from {
+        scorer_changes::check_start(from, app.scoring.now())?;
+    }
     let before = scorers::get(&app.scoring.store, actor.workspace, id, app.scoring.now()).await?;
     warn_about_unknown(app, actor, changes.iter().map(|(name, _)| name)).await?;
     let base = from.map_or_else(|| before.terms.clone(), |from| before.terms_before(from));
@@ -183,7 +186,8 @@ async fn set_weights(
     Ok(changes)
 }
 
-/// Warns about Stamps that the catalogue does not have. They keep their weight, since an issuer may come first.
+/// Warns about Stamps that neither the catalogue nor a rule of the workspace has. They keep their weight: an issuer may
+/// come first, and Stamps that people sign have no rule.
 async fn warn_about_unknown(
     app: &App,
     actor: &Actor,
@@ -197,12 +201,14 @@ async fn warn_about_unknown(
     let known: Vec<&str> = listed.chain(own).collect();
     for name in names.into_iter().filter(|name| !known.contains(&name.as_str())) {
         let meant = nearest::suggestion(name.as_str(), known.iter().copied());
-        out::notice(format_args!("warning: the catalogue has no Stamp {name}{meant}"));
+        out::notice(format_args!(
+            "warning: the catalogue has no Stamp {name}{meant}; that is fine for a Stamp that you sign yourself"
+        ));
     }
     Ok(())
 }
 
-/// True if anything was outdated.
+/// True if any score was stale.
 async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Result<bool> {
     let found = scorers::progress(&app.scoring.db, actor.workspace, id, app.scoring.now()).await?;
     let done = if found.outdated == 0 {

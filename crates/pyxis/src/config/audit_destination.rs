@@ -112,7 +112,9 @@ fn header_value(value: &SecretString) -> Option<HeaderValue> {
 
 /// The text names no receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("use syslog+tls://HOST[:PORT], otlp+https://HOST[:PORT] or otlp+http://HOST[:PORT]")]
+#[error(
+    "use syslog+tls://HOST[:PORT], otlp+https://HOST[:PORT] or otlp+http://HOST[:PORT]; a port is 1 to 65535"
+)]
 pub struct AuditDestinationError;
 
 impl FromStr for AuditDestination {
@@ -122,8 +124,10 @@ impl FromStr for AuditDestination {
         let (protocol, rest) = text.split_once('+').ok_or(AuditDestinationError)?;
         let uri: Uri = rest.parse().map_err(|_| AuditDestinationError)?;
         let host = uri.host().filter(|host| !host.is_empty()).ok_or(AuditDestinationError)?;
-        let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-        if has_user || uri.query().is_some() {
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        // A port that is not a number up to 65535 reads as none.
+        let has_good_port = uri.port_u16().map_or_else(|| authority.ends_with(host), |port| port > 0);
+        if !has_good_port || authority.contains('@') || uri.query().is_some() {
             return Err(AuditDestinationError);
         }
         match (protocol, uri.scheme_str()) {
@@ -131,7 +135,9 @@ impl FromStr for AuditDestination {
                 Ok(Self::Syslog { host: host.to_owned(), port: uri.port_u16().unwrap_or(SYSLOG_PORT) })
             }
             ("otlp", Some("http" | "https")) => {
-                let url = format!("{}/v1/logs", rest.trim_end_matches('/'));
+                let base = rest.trim_end_matches('/');
+                // Some write the endpoint of logs, as other exporters want it.
+                let url = format!("{}/v1/logs", base.strip_suffix("/v1/logs").unwrap_or(base));
                 Ok(Self::Otlp { url, headers: PushHeaders::default() })
             }
             _ => Err(AuditDestinationError),
@@ -155,6 +161,12 @@ mod tests {
             ("syslog+tls://logs.example.org", Some("logs.example.org 6514")),
             ("syslog+tls://10.0.0.1:7000/", Some("10.0.0.1 7000")),
             ("otlp+http://localhost:4318", Some("http://localhost:4318/v1/logs")),
+            ("otlp+http://localhost:4318/v1/logs", Some("http://localhost:4318/v1/logs")),
+            ("syslog+tls://localhost:0", None),
+            ("syslog+tls://localhost:70000", None),
+            ("syslog+tls://localhost:", None),
+            ("syslog+tls://[::1]:7000", Some("[::1] 7000")),
+            ("otlp+http://localhost:0", None),
             ("otlp+https://o.example.org/base/", Some("https://o.example.org/base/v1/logs")),
             ("syslog://logs.example.org", None),
             ("syslog+tcp://logs.example.org", None),

@@ -93,9 +93,9 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// An environment without some variables.
-struct RemainingEnv<'a, E> {
-    env: &'a E,
-    hidden: &'a BTreeSet<String>,
+pub struct RemainingEnv<'a, E> {
+    pub env: &'a E,
+    pub hidden: &'a BTreeSet<String>,
 }
 
 impl<E: Env> Env for RemainingEnv<'_, E> {

@@ -187,19 +187,19 @@ const KEYS: &[SettingKey] = &[
     key(
         "response_max_secs",
         "600",
-        "Seconds for which the response to an approved request is read; what has arrived by then is stored as truncated.",
+        "Seconds for which the response to an approved request is read; what has arrived by then is stored as truncated. At least 1.",
     ),
     key(
         "workspace_pending_max",
         "1000",
-        "Maximum requests of a workspace that may wait for approval; more are 429 `quota_exceeded`.",
+        "Maximum requests of a workspace that may wait for approval, at least 1; more are 429 `quota_exceeded`.",
     ),
     key(
         "agent_kept_max_bytes",
         "1073741824",
-        "Maximum bytes of requests and responses that are kept for an agent until a day after the decision; a request beyond that is 429 `quota_exceeded`.",
+        "Maximum bytes of requests and responses that are kept for an agent until a day after the decision, at least 1. A request beyond that is 429 `quota_exceeded`.",
     ),
-    key("workspace_kept_max_bytes", "4294967296", "The same for all agents of a workspace."),
+    key("workspace_kept_max_bytes", "4294967296", "The same for all agents of a workspace, at least 1."),
     key(
         "egress_allow",
         "",
@@ -221,7 +221,7 @@ const REST: &[SettingKey] = &[
     key(
         "backup_keep",
         "7",
-        "Number of scheduled backups that stay in the directory; older ones are removed.",
+        "Number of scheduled backups that stay in the directory, at least 1; older ones are removed.",
     ),
     key(
         "backup_s3_url",

@@ -12,6 +12,7 @@ use pyxis_core::secret::SecretString;
 use pyxis_core::target::{Host, Scheme, Target};
 use pyxis_models::scope::Chain;
 use serde::Deserialize;
+use tracing_subscriber::filter::EnvFilter;
 use url::Url;
 
 use super::secrets::clean_secret;
@@ -237,6 +238,32 @@ pub(super) fn otlp_endpoint(url: &str) -> Result<()> {
     )
 }
 
+/// The error of a value that cannot be read.
+pub(super) fn unreadable(
+    name: &str,
+    text: &str,
+    default: &str,
+    why: &impl std::fmt::Display,
+) -> anyhow::Error {
+    let example =
+        if default.is_empty() { String::new() } else { format!("; write a value such as {default}") };
+    // The parser's own words for a number do not say what is allowed.
+    if default.parse::<u64>().is_ok() {
+        return anyhow::anyhow!("{name} is {text:?}, not a whole number in its range{example}");
+    }
+    anyhow::anyhow!("{name} is {text:?}: {why}{example}")
+}
+
+/// Checks a filter of log lines.
+pub(super) fn log_filter(text: &str) -> Result<()> {
+    let read = EnvFilter::try_new(text).map(drop);
+    read.map_err(|error| {
+        anyhow::anyhow!(
+            "PX_LOG is {text:?}: {error}; write a level such as info, or TARGET=LEVEL after a comma"
+        )
+    })
+}
+
 /// Cookies and links use this origin, so plain http is for this machine only.
 pub(super) fn base_url(url: &str) -> Result<()> {
     let target = Target::parse(url).map_err(|error| anyhow::anyhow!("PX_BASE_URL: {error}"))?;
@@ -272,6 +299,15 @@ mod tests {
         assert_eq!(listen(" 10.0.0.1:80 ", "PX_LISTEN", "").unwrap().port(), 80);
         let metrics = metrics_listen("0.0.0.0", true).unwrap_err().to_string();
         assert!(metrics.ends_with("write 0.0.0.0:8701, or off"), "{metrics}");
+    }
+
+    #[test]
+    fn a_filter_of_log_lines_that_cannot_be_read_is_named_with_its_value() {
+        for text in ["info", "warn,pyxis=debug", "off"] {
+            log_filter(text).unwrap();
+        }
+        let error = log_filter("blah,,=x").unwrap_err().to_string();
+        assert!(error.starts_with("PX_LOG is \"blah,,=x\": "), "{error}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_hours(1);
 /// Maximum wait for the response after the last byte.
 const ANSWER: Duration = Duration::from_mins(1);
 /// Maximum bytes of a response that are read.
-const MAX_ANSWER: usize = 64 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024;
 
 /// The configured bucket.
 pub(super) struct S3Bucket<'a> {
@@ -93,7 +93,7 @@ impl S3Bucket<'_> {
         let sending = async {
             let sent = self.net.send(request, ANSWER).await;
             let (head, body) = sent.with_context(|| format!("cannot upload to {url}"))?.into_parts();
-            let body = body::read_capped(body, MAX_ANSWER).await;
+            let body = body::read_capped(body, MAX_RESPONSE).await;
             if head.status.is_success() {
                 let body = body.with_context(|| format!("cannot upload to {url}"))?;
                 return Ok(StorageResponse { headers: head.headers, body });

@@ -16,15 +16,15 @@ use crate::StoreError;
 use crate::error::Busy;
 
 /// Number of connections, enough to keep a server with a few cores busy.
-const LANES: usize = 4;
+const CONNECTIONS: usize = 4;
 /// Connections with those that are given up and not closed yet.
-pub(super) const WITH_REPLACED: usize = 2 * LANES;
+pub(super) const WITH_REPLACED: usize = 2 * CONNECTIONS;
 
 /// A fixed number of connections, opened when first needed and reopened after failures.
 pub(super) struct PipelinedPool {
     pool: Pool,
     server: Arc<Server>,
-    lanes: [PipelinedConnection; LANES],
+    connections: [PipelinedConnection; CONNECTIONS],
     next: AtomicUsize,
 }
 
@@ -32,13 +32,13 @@ pub(super) struct PipelinedPool {
 struct PipelinedConnection {
     client: Mutex<Option<Arc<Object>>>,
     /// Held while connecting, so that only one caller does it.
-    dialling: tokio::sync::Mutex<()>,
+    dialing: tokio::sync::Mutex<()>,
 }
 
 impl PipelinedPool {
     /// `pool` is used only for these connections.
     pub(super) fn new(pool: Pool, server: Arc<Server>) -> Self {
-        Self { pool, server, lanes: Default::default(), next: AtomicUsize::new(0) }
+        Self { pool, server, connections: Default::default(), next: AtomicUsize::new(0) }
     }
 
     /// Reads on the next connection in turn. The read times out even if an earlier read on the connection waits for a
@@ -47,10 +47,10 @@ impl PipelinedPool {
         &self,
         read: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let lane = &self.lanes[self.next.fetch_add(1, Ordering::Relaxed) % LANES];
+        let connection = &self.connections[self.next.fetch_add(1, Ordering::Relaxed) % CONNECTIONS];
         let mut used = None;
         let run = async {
-            let client = self.client(lane).await?;
+            let client = self.client(connection).await?;
             used = Some(Arc::clone(&client));
             let turn = PipelinedRead { client: Some(client), server: &self.server };
             let outcome = read(turn.client()?).await;
@@ -58,29 +58,29 @@ impl PipelinedPool {
             outcome
         };
         let Ok(outcome) = timeout(self.server.limits.patience, run).await else {
-            lane.leave(used.as_ref());
+            connection.leave(used.as_ref());
             return Err(StoreError::unavailable(Busy));
         };
         outcome
     }
 
-    async fn client(&self, lane: &PipelinedConnection) -> Result<Arc<Object>, StoreError> {
-        if let Some(client) = lane.live(&self.server) {
+    async fn client(&self, connection: &PipelinedConnection) -> Result<Arc<Object>, StoreError> {
+        if let Some(client) = connection.live(&self.server) {
             return Ok(client);
         }
-        let _dialling = lane.dialling.lock().await;
-        if let Some(client) = lane.live(&self.server) {
+        let _dialing = connection.dialing.lock().await;
+        if let Some(client) = connection.live(&self.server) {
             return Ok(client);
         }
         // The pool must not reuse the broken connection.
-        lane.set(None);
+        connection.set(None);
         let client = Arc::new(self.server.client(&self.pool).await?);
-        lane.set(Some(Arc::clone(&client)));
+        connection.set(Some(Arc::clone(&client)));
         Ok(client)
     }
 }
 
-/// One read on a shared connection. If dropped before [`Turn::end`], it cancels the statement on the server, so that a
+/// One read on a shared connection. If dropped before [`PipelinedRead::end`], it cancels the statement on the server, so that a
 /// read waiting for a lock does not delay those behind it.
 struct PipelinedRead<'a> {
     /// `None` once the response has arrived.

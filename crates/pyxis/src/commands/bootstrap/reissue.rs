@@ -14,20 +14,21 @@ use pyxis_scoring::service::{api_keys, scorers};
 use pyxis_store::users::UserRow;
 use pyxis_store::workspaces::WorkspaceRow;
 
-use super::{FIRST_WORKSPACE, First, api_key_input, scorer_input};
+use super::{DEFAULT_OWNER, FIRST_WORKSPACE, First, api_key_input, scorer_input};
 use crate::app::App;
 
 /// Completes the first workspace and replaces its unused keys; those in use are `None`. The owner gets another session
 /// token and link, and unused ones stop working.
-pub(super) async fn reissue(app: &App, all: Vec<WorkspaceRow>, owner_email: &str) -> Result<First> {
+pub(super) async fn reissue(app: &App, all: Vec<WorkspaceRow>, owner_email: Option<&str>) -> Result<First> {
     let Some(workspace) = all.into_iter().find(|workspace| workspace.name == FIRST_WORKSPACE) else {
         bail!(
             "there is no workspace named {FIRST_WORKSPACE}; replace keys with `pyxis agent rotate` instead"
         );
     };
     let actor = Actor::cli(workspace.id);
-    let agent_key = agent_key(app, &actor).await?;
+    // First, because it may refuse.
     let (owner, owner_link) = owner(app, &actor, owner_email).await?;
+    let agent_key = agent_key(app, &actor).await?;
     let session =
         sessions::open(&app.gateway, &owner, LinkHolder::Bearer, sessions::SESSION_LIFETIME).await?;
     let scorer = match scorers::list(&app.store, workspace.id, app.scoring.now()).await?.into_iter().next() {
@@ -64,14 +65,22 @@ async fn agent_key(app: &App, actor: &Actor) -> Result<Option<SecretString>> {
     Ok(Some(agents::rotate(state, actor, agent.row.id).await?.1))
 }
 
-/// The first owner with a new sign-in link.
-async fn owner(app: &App, actor: &Actor, email: &str) -> Result<(UserRow, SecretString)> {
+/// The named or first owner with a new sign-in link.
+async fn owner(app: &App, actor: &Actor, email: Option<&str>) -> Result<(UserRow, SecretString)> {
     let state = &app.gateway;
     let people = people::list(&state.store, actor.workspace).await?;
     if people.is_empty() {
-        return Ok(people::add(state, actor, email, Role::Owner).await?);
+        return Ok(people::add(state, actor, email.unwrap_or(DEFAULT_OWNER), Role::Owner).await?);
     }
-    let owner = people.into_iter().find(|user| user.role == Role::Owner && user.disabled_at.is_none());
+    let mut owners = people.into_iter().filter(|user| user.role == Role::Owner && user.disabled_at.is_none());
+    let owner = match email {
+        None => owners.next(),
+        Some(email) => {
+            Some(owners.find(|user| user.email.eq_ignore_ascii_case(email)).with_context(|| {
+                format!("--owner-email: no owner with the address {email} can sign in; nothing was changed")
+            })?)
+        }
+    };
     let owner = owner.context("no owner can sign in; add one with `pyxis user add --role owner`")?;
     let link = people::replace_unused_access(state, actor, owner.id).await?;
     Ok((owner, link))

@@ -8,11 +8,16 @@ use super::Finding;
 use crate::config::Config;
 use crate::signed_head;
 
+/// Advice for a database file that is damaged.
+pub(super) const RESTORE: &str = "stop Pyxis, keep the file, and restore the newest backup on a healthy disk: see \
+     \"Restore\" in docs/guides/back-up-restore-upgrade.md";
+const MISSING: &str = "look for the database first, then restore the newest backup: see \"When the database is missing\" \
+     in docs/guides/back-up-restore-upgrade.md";
 const CHANGED: &str = "the database was changed outside Pyxis; compare it with a backup";
 
 /// The finding for a database that is not here anymore.
 pub(super) fn missing_database(error: &anyhow::Error) -> Finding {
-    Finding::bad("database", format!("{error:#}"), "do not run pyxis bootstrap before you have looked for it")
+    Finding::bad("database", format!("{error:#}"), MISSING)
 }
 
 /// Examines every page, index and reference of a SQLite file.
@@ -21,11 +26,7 @@ pub(super) async fn file(store: &Store) -> Finding {
     match integrity::check(store).await {
         Ok(Integrity::Intact) => Finding::good(part),
         Ok(Integrity::NotChecked) => Finding::good(part).detail("left to PostgreSQL".to_owned()),
-        Ok(Integrity::Damaged(damage)) => Finding::bad(
-            part,
-            damage,
-            "stop Pyxis, keep the file, and restore the newest backup on a healthy disk",
-        ),
+        Ok(Integrity::Damaged(damage)) => Finding::bad(part, damage, RESTORE),
         Err(error) => Finding::bad(part, error, "check the disk of the database"),
     }
 }

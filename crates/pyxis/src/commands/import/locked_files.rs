@@ -21,8 +21,8 @@ pub(super) struct LockedFiles {
 impl LockedFiles {
     pub(super) fn open(wanted: &Import) -> Result<Self> {
         let path = (wanted.file != Path::new("-")).then(|| wanted.file.clone());
-        let beside = || with_suffix(path.as_deref().unwrap_or(Path::new("stamps")), ".rejects.jsonl");
-        let rejects = wanted.rejects.clone().unwrap_or_else(beside);
+        let default_path = || with_suffix(path.as_deref().unwrap_or(Path::new("stamps")), ".rejects.jsonl");
+        let rejects = wanted.rejects.clone().unwrap_or_else(default_path);
         let source = path.as_deref().unwrap_or(Path::new("/dev/stdin"));
         ensure!(
             !is_same(&rejects, source),

@@ -15,7 +15,7 @@ use crate::commands::{out, streamed};
 
 /// Writes all groups with all their members to a file.
 pub(super) async fn export(app: &App, as_json: bool, format: ClusterFormat, file: &Path) -> Result<()> {
-    streamed::refuse_existing(file)?;
+    streamed::check_output(file)?;
     let pieces = clusters::export(app.store.clone(), format)?;
     let bytes = streamed::write(pieces, file).await?;
     streamed::print_result(as_json, file, bytes);

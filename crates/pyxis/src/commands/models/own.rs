@@ -22,7 +22,7 @@ use crate::cli::{Add, FeaturesOf};
 use crate::commands::out;
 
 /// Addresses per lookup.
-const TOGETHER: usize = 4096;
+const BATCH: usize = 4096;
 
 /// Puts models in force that `change` derives from the current ones. A concurrent change is never lost. Returns their
 /// revision.
@@ -164,7 +164,7 @@ async fn write(app: &App, model: Model, addresses: &Path, path: &Path, names: &[
     let mut file = BufWriter::new(file);
     writeln!(file, "address,{}", names.join(","))?;
     let mut written = 0_u64;
-    for some in addresses.chunks(TOGETHER) {
+    for some in addresses.chunks(BATCH) {
         for row in activity::wallets(&app.store, some).await? {
             let found = pyxis_scoring::models::read(row.address, &row.features)?;
             let Some(seen) = custom::model_input(model, &found) else { continue };

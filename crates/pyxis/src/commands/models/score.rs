@@ -25,7 +25,7 @@ use crate::cli::Score;
 use crate::commands::out;
 
 /// Addresses per lookup.
-const TOGETHER: usize = 4096;
+const BATCH: usize = 4096;
 
 /// Concurrent lookups at an indexer; its rate limit bounds the requests.
 const AT_ONCE: usize = 16;
@@ -45,20 +45,20 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
     }
     // A path that is not a regular file, such as a pipe, is written directly.
     let special = fs::metadata(path).is_ok_and(|found| !found.is_file());
-    let beside = if special { path.clone() } else { temporary_path(path) };
+    let target = if special { path.clone() } else { temporary_path(path) };
     let context = || format!("cannot write {}", path.display());
-    let mut file = BufWriter::new(File::create(&beside).with_context(context)?);
+    let mut file = BufWriter::new(File::create(&target).with_context(context)?);
     let outcome = write(app, wanted, &mut file).await;
     drop(file);
     let scored = match outcome {
         Ok(scored) if special => scored,
         Ok(scored) => {
-            fs::rename(&beside, path).with_context(context)?;
+            fs::rename(&target, path).with_context(context)?;
             scored
         }
         Err(error) => {
             if !special {
-                fs::remove_file(&beside).with_context(context)?;
+                fs::remove_file(&target).with_context(context)?;
             }
             return Err(error);
         }
@@ -88,7 +88,7 @@ async fn write(app: &App, wanted: &Score, file: &mut dyn Write) -> Result<Scored
     writeln!(file, "address,{}", if wanted.all { names.join(",") } else { "score".to_owned() })?;
     let bar = out::progress_to("scored", addresses.len() as u64);
     let mut without = 0;
-    for some in addresses.chunks(TOGETHER) {
+    for some in addresses.chunks(BATCH) {
         for (address, scores) in some.iter().zip(scores(app, &held, some, &bar).await?) {
             let found: Vec<Option<f64>> = models.iter().map(|model| scores.get(*model)).collect();
             without += usize::from(found.iter().all(Option::is_none));

@@ -41,7 +41,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode> {
     let standard = path == Path::new("-");
     let name = if standard { Path::new("proofs") } else { path };
-    let beside = PathBuf::from(format!("{}.rejects.jsonl", name.display()));
+    let rejects_path = PathBuf::from(format!("{}.rejects.jsonl", name.display()));
     let mut source: Box<dyn BufRead> = if standard {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
@@ -49,9 +49,9 @@ pub(super) async fn run(
         Box::new(BufReader::with_capacity(1 << 20, file))
     };
     if rejects.is_none() {
-        remove_earlier(&beside)?;
+        remove_earlier(&rejects_path)?;
     }
-    let mut rejects = Rejects { path: rejects.unwrap_or(beside), file: None };
+    let mut rejects = Rejects { path: rejects.unwrap_or(rejects_path), file: None };
     let bar = out::progress_of_bytes(std::fs::metadata(path).map_or(0, |file| file.len()));
     let done = read_all(state, &mut *source, &mut rejects, &bar).await?;
     bar.finish_and_clear();

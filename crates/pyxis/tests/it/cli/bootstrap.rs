@@ -57,7 +57,10 @@ engines! {
     async fn keys_that_no_one_received_are_replaced_and_those_in_use_are_not(setup: Setup) {
         let mut app = App::bootstrapped(setup).await;
         let lost = app.bootstrap.clone();
-        app.bootstrap = app.cli_json(&["bootstrap", "--reissue"]).await;
+        let refused = app.cli(&["bootstrap", "--reissue", "--owner-email", "else@example.org"]).await.expect(1);
+        assert!(refused.stderr.contains("no owner with the address else@example.org"), "{refused:?}");
+        let email = lost["owner_email"].as_str().unwrap();
+        app.bootstrap = app.cli_json(&["bootstrap", "--reissue", "--owner-email", email]).await;
         for name in ["agent_key", "api_key", "owner_link", "owner_session_token"] {
             assert_ne!(app.bootstrap[name], lost[name], "{name}");
         }
@@ -72,7 +75,11 @@ engines! {
         refused.client.get("/approvals").send().await.expect(401);
         app.owner().client.get("/approvals").send().await.expect(200);
         app.default_agent().client.get("/agent/services").send().await.expect(200);
-        // The time of the last use is written at the end at the latest.
+        // The first use is written at once, so that a crash does not lose it.
+        until("the first use", async || {
+            (app.sql("SELECT count(*) FROM agents WHERE last_used_at IS NOT NULL") == ["1"]).then_some(())
+        })
+        .await;
         app.stop().await;
         let kinds: Vec<_> = app.audit().await.into_iter().map(|record| record["kind"].clone()).collect();
         for kind in ["agent.rotated", "api_key.revoked", "user.link_created"] {

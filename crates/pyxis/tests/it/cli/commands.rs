@@ -168,6 +168,8 @@ async fn results_of_a_score_job_never_replace_a_file() {
     let create = ["score-job", "create", "addresses.csv", "--scorer", &scorer];
     let refused = app.cli(&[&create[..], &["--out", "kept.csv"]].concat()).await.expect(1);
     assert!(refused.stderr.contains("kept.csv exists; name a new file"), "{refused:?}");
+    let refused = app.cli(&[&create[..], &["--out", "nowhere/new.csv"]].concat()).await.expect(1);
+    assert!(refused.stderr.contains("cannot write nowhere/new.csv"), "{refused:?}");
     assert_eq!(app.cli_json(&["score-job", "list"]).await, json!([]), "nothing was created");
     let made = app.cli_json(&create).await;
     let download = ["score-job", "download", made["id"].as_str().unwrap(), "--out", "kept.csv"];

@@ -33,12 +33,20 @@ async fn every_problem_of_the_settings_is_named_at_once() {
         .env("PX_LISTEN", "0.0.0.0")
         .env("PX_BASE_URL", "http://pyxis.example")
         .env("PX_LOG_JSON", "perhaps")
+        .env("PX_LOG", "blah,,=x")
+        .env("PX_DATABASE_URL", "postgres:///pyxis")
+        .env("PX_BACKUP_KEEP", "-1")
+        .env("PX_WORKSPACE_PENDING_MAX", "0")
         .env("PX_BASEURL", "x");
     let checked = run(command).await.expect(1);
     for told in [
         "PX_LISTEN / --listen is 0.0.0.0, without a port; write 0.0.0.0:8700",
         "PX_BASE_URL: plain http",
         "PX_LOG_JSON is \"perhaps\"",
+        "PX_LOG is \"blah,,=x\": ",
+        "PX_DATABASE_URL / --database: database address: the address names no host",
+        "PX_BACKUP_KEEP is \"-1\", not a whole number in its range; write a value such as 7",
+        "PX_WORKSPACE_PENDING_MAX is 0, and must be at least 1",
         "warn  PX_BASEURL: there is no such setting (did you mean PX_BASE_URL?)",
     ] {
         assert!(checked.stdout.contains(told), "{told}: {checked:?}");

@@ -40,6 +40,7 @@ engines! {
             (&["score-job", "remove", id], 1, "not found: score job"),
             (&["activity", "remove", "ab"], 3, "no imported file has this SHA-256"),
             (&["models", "remove", "polygon"], 3, "no model of your own replaces polygon"),
+            (&["models", "reset"], 3, "the built-in models are already in force"),
         ] {
             let refused = site.app.cli(arguments).await.expect(code);
             assert!(
@@ -55,7 +56,7 @@ fn every_command_that_removes_or_deletes_takes_yes() {
     fn check(command: &Command, path: &str) {
         for inner in command.get_subcommands() {
             let path = format!("{path} {}", inner.get_name());
-            if matches!(inner.get_name(), "remove" | "delete" | "erase") {
+            if matches!(inner.get_name(), "remove" | "delete" | "erase" | "reset") {
                 assert!(inner.get_arguments().any(|one| one.get_id() == "yes"), "{path}");
             }
             check(inner, &path);

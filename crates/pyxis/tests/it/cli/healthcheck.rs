@@ -56,6 +56,22 @@ async fn without_its_postgres_database_a_server_fails_the_check() {
 }
 
 #[tokio::test]
+async fn wrong_usage_is_one_line_and_exit_one_and_no_password_is_printed() {
+    let app = App::start(Setup::new()).await;
+    let told = reason(app.cli(&["healthcheck", "--url"]).await);
+    assert!(told.contains("a value is required for '--url"), "{told}");
+    let told = reason(check(&app, &format!("http://user:canary-password@{}", app.address())).await);
+    assert!(told.starts_with("--url: must not contain a user name or a password"), "{told}");
+    let told = reason(app.cli(&["healthcheck", "http://user:canary-password@host.example"]).await);
+    assert_eq!(told, "unexpected argument; see pyxis healthcheck --help");
+    // A check needs no master key.
+    let url = format!("http://{}", app.address());
+    let mut command = app.command(&["healthcheck", "--url", &url]);
+    command.env("PX_ENCRYPTION_KEY_FILE", "/nonexistent/key");
+    assert_eq!(crate::support::app::run(command).await.expect(0).stdout, "ready\n");
+}
+
+#[tokio::test]
 async fn without_a_url_the_check_asks_where_the_server_of_these_settings_listens() {
     let app = App::start(Setup::new()).await;
     let mut command = app.command(&["healthcheck"]);

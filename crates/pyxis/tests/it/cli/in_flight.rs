@@ -88,6 +88,8 @@ engines! {
         let before = now.minus(Duration::from_hours(2)).to_rfc3339();
         let none = site.app.cli_json(&["audit", "in-flight", "--around", &before]).await;
         assert_eq!(none["requests"], json!([]));
+        let refused = site.app.cli(&["audit", "in-flight", "--margin", "18446744073709551615"]).await.expect(2);
+        assert!(refused.stderr.contains("604800"), "{refused:?}");
 
         site.app.kill().await;
         drop(held);

@@ -8,8 +8,19 @@ use pyxis_testkit::matrix::StandIn;
 use serde_json::json;
 
 use crate::support::app::run;
-use crate::support::{App, SECRET, Setup, Site};
+use crate::support::{App, SECRET, Setup, Site, until};
 use pyxis_testkit::postgres::Database;
+
+/// Number of the data key that sealed a credential's secret: the four bytes after the first.
+fn data_key_of(app: &App, credential: &str) -> u32 {
+    let number = if app.is_postgres() {
+        "encode(substring(sealed_secret FROM 2 FOR 4), 'hex')"
+    } else {
+        "hex(substr(sealed_secret, 2, 4))"
+    };
+    let found = app.sql(&format!("SELECT {number} FROM credentials WHERE name = '{credential}'"));
+    u32::from_str_radix(&found[0], 16).unwrap()
+}
 
 engines! {
     async fn the_master_key_rotates_under_a_running_server(setup: Setup) {
@@ -28,6 +39,32 @@ engines! {
         fs::write(site.app.data().join("master.key"), old).unwrap();
         let refused = site.app.cli(&["serve", "--listen", "127.0.0.1:0"]).await;
         assert_eq!(refused.code, Some(1), "{refused:?}");
+    }
+
+    async fn a_new_data_key_seals_under_a_running_server_and_waits_for_its_restart_after_a_new_master_key(setup: Setup) {
+        let mut site = Site::with(setup).await;
+        site.app.cli(&["key", "rotate", "--data"]).await.expect(0);
+        // As if the minute had passed. The server notices it with its next heartbeat.
+        site.app.sql("UPDATE data_keys SET created_at = created_at - 60000");
+        let later = json!({"auth": {"kind": "bearer"}, "secret": "later-canary"});
+        until("a credential that the new key seals", async || {
+            site.credential("later", &later).await;
+            let is_sealed = data_key_of(&site.app, "later") == 2;
+            if !is_sealed {
+                site.owner.client.delete("/admin/credentials/later").send().await.expect(204);
+            }
+            is_sealed.then_some(())
+        })
+        .await;
+        let sealed = site.app.cli_json(&["key", "rotate", "--data"]).await;
+        assert_eq!(sealed["data_key"], 3, "{sealed}");
+        site.agent.forward("later", "GET", &site.upstream.url("/")).send().await.forwarded(200);
+        site.app.cli(&["key", "rotate"]).await.expect(0);
+        let refused = site.app.cli(&["key", "rotate", "--data"]).await.expect(1);
+        assert!(refused.stderr.contains("started before the master key was replaced; restart it"), "{refused:?}");
+        site.app.restart().await;
+        site.app.cli(&["key", "rotate", "--data"]).await.expect(0);
+        site.agent.forward("later", "GET", &site.upstream.url("/")).send().await.forwarded(200);
     }
 
     async fn a_rotation_that_was_cut_short_is_finished_by_the_next_start_or_rotation(setup: Setup) {
@@ -110,11 +147,52 @@ engines! {
         assert!(ran.stdout.ends_with("the other parts are not checked until this is right\n"), "{ran:?}");
     }
 
+    async fn a_start_without_the_master_key_of_the_database_makes_no_other_one(setup: Setup) {
+        let app = App::bootstrapped(setup).await;
+        let key = app.data().join("master.key");
+        fs::rename(&key, app.data().join("elsewhere.key")).unwrap();
+        let refused = app.cli(&["serve", "--listen", "127.0.0.1:0"]).await.expect(1);
+        assert!(refused.stderr.contains("the database has a master key already"), "{refused:?}");
+        assert!(!key.exists(), "nothing was made in its place");
+    }
+
     async fn a_backup_into_a_directory_that_does_not_exist_says_so(setup: Setup) {
         let app = App::bootstrapped(setup).await;
         let file = app.data().join("nowhere/backup.db");
         let ran = app.cli(&["backup", file.to_str().unwrap()]).await.expect(1);
         assert!(ran.stderr.contains("nowhere does not exist; create it first"), "{ran:?}");
+    }
+}
+
+#[tokio::test]
+async fn doctor_advises_a_restore_for_a_database_file_that_is_none() {
+    let app = App::bootstrapped(Setup::new()).await;
+    fs::write(app.data().join("pyxis.db"), "not a database. ".repeat(1024)).unwrap();
+    // Its log has every page, and would repair it.
+    for log in ["pyxis.db-wal", "pyxis.db-shm"] {
+        fs::remove_file(app.data().join(log)).ok();
+    }
+    let ran = app.cli(&["doctor"]).await.expect(1);
+    assert!(
+        ran.stdout.contains("WRONG database: ") && ran.stdout.contains("restore the newest backup"),
+        "{ran:?}"
+    );
+    assert!(!ran.stdout.contains("run pyxis bootstrap"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn doctor_looks_at_the_receivers_of_backups_and_audit_records() {
+    let app = App::bootstrapped(Setup::new()).await;
+    let mut command = app.command(&["doctor"]);
+    command
+        .env("PX_AUDIT_PUSH", "otlp+http://127.0.0.1:1")
+        .env("PX_BACKUP_DIR", "/nonexistent")
+        .env("PX_BACKUP_S3_URL", "http://127.0.0.1:1/bucket")
+        .env("PX_BACKUP_S3_ACCESS_KEY_ID", "AKID")
+        .env("PX_BACKUP_S3_SECRET_ACCESS_KEY", "canary-storage-secret");
+    let ran = run(command).await.expect(1);
+    for part in ["scheduled backups", "object storage of backups", "audit push"] {
+        assert!(ran.stdout.contains(&format!("WRONG {part}: ")), "{part}: {ran:?}");
     }
 }
 

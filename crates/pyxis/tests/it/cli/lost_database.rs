@@ -54,6 +54,25 @@ engines! {
         assert_eq!(app.cli_json(&["doctor"]).await["ok"], true);
     }
 
+    async fn a_start_without_its_database_refuses_also_if_the_signed_head_is_damaged(setup: Setup) {
+        let mut app = stopped(setup).await;
+        move_to_empty_database(&mut app).await;
+        for damage in ["", "half a li"] {
+            fs::write(app.data().join("audit-head.json"), damage).unwrap();
+            for command in [&SERVE[..], &["bootstrap", "--json"], &["agent", "list"], &["doctor"]] {
+                let ran = app.cli(command).await.expect(1);
+                let told = format!("{}{}", ran.stdout, ran.stderr);
+                assert!(told.contains("audit-head.json is here, but its database"), "{ran:?}");
+                assert!(told.contains("pyxis restore") && !told.contains("run pyxis bootstrap"), "{ran:?}");
+            }
+        }
+        if !app.is_postgres() {
+            assert!(!app.data().join("pyxis.db").exists(), "nothing was made in its place");
+        }
+        app.serve_with(&["--accept-lost-database"]);
+        app.anonymous().get("/readyz").send().await.expect(200);
+    }
+
     async fn a_start_that_lacks_records_refuses_until_a_person_accepts(setup: Setup) {
         let mut app = stopped(setup).await;
         let newest = app.audit().await.len();
@@ -80,7 +99,8 @@ engines! {
         let mut app = stopped(setup).await;
         fs::write(app.data().join("audit-head.json"), "half a li").unwrap();
         let ran = app.cli(&SERVE).await.expect(1);
-        assert!(ran.stderr.contains("audit-head.json is damaged"), "{ran:?}");
+        let cause = format!("error: {} is damaged", app.data().join("audit-head.json").display());
+        assert!(ran.stderr.contains(&cause), "the cause is first: {ran:?}");
         app.serve_with(&["--accept-lost-database"]);
         app.anonymous().get("/readyz").send().await.expect(200);
         app.restart().await;

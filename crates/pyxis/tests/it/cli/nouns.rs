@@ -177,6 +177,7 @@ fn every_noun_is_understood_in_the_singular_and_in_the_plural() {
         ("allow-list", "allow-lists"),
         ("onchain-stamp", "onchain-stamps"),
         ("stamp-key", "stamp-keys"),
+        ("address", "addresses"),
         ("model", "models"),
         ("issuer", "issuers"),
         ("proof", "proofs"),
@@ -191,6 +192,23 @@ fn every_noun_is_understood_in_the_singular_and_in_the_plural() {
             assert_eq!(told.kind(), ErrorKind::DisplayHelp, "{noun}: {told}");
         }
     }
+}
+
+#[test]
+fn add_and_create_and_remove_and_delete_are_the_same_verbs() {
+    fn check(command: &Command, path: &str) {
+        let verbs: Vec<_> = command.get_subcommands().collect();
+        let knows = |verb: &str| {
+            verbs.iter().any(|one| one.get_name() == verb || one.get_all_aliases().any(|alias| alias == verb))
+        };
+        for (one, other) in [("add", "create"), ("remove", "delete")] {
+            assert_eq!(knows(one), knows(other), "{path}: {one} and {other}");
+        }
+        for verb in verbs {
+            check(verb, &format!("{path} {}", verb.get_name()));
+        }
+    }
+    check(&Cli::command(), "pyxis");
 }
 
 #[tokio::test]

@@ -42,7 +42,15 @@ async fn age(app: &App) -> Option<String> {
 #[tokio::test]
 async fn a_server_makes_a_checked_backup_at_once_and_removes_only_its_own_oldest() {
     let (mut app, directory) = installed(|setup| setup.env("PX_BACKUP_KEEP", "2")).await;
-    for name in ["pyxis-20200101T000000Z.db", "pyxis-20200102T000000Z.db", "by-hand"] {
+    for name in [
+        "pyxis-20200101T000000Z.db",
+        "pyxis-20200102T000000Z.db",
+        // What killed backups left.
+        "pyxis-20200103T000000Z.db.partial",
+        "pyxis-20200103T000000Z.db.partial-journal",
+        "pyxis-20200104T000000Z.db.partial-journal",
+        "by-hand",
+    ] {
         let file = fs::File::create(directory.join(name)).unwrap();
         file.set_modified(std::time::UNIX_EPOCH).unwrap();
     }

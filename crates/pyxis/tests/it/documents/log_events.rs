@@ -51,6 +51,23 @@ fn every_log_event_of_the_page_is_in_the_sources_at_its_level() {
 }
 
 #[test]
+fn the_first_line_of_a_server_has_the_fields_of_the_page() {
+    let page = read(PAGE);
+    let row = page.lines().find(|line| line.starts_with("| `started` |")).expect("a row");
+    let (_, fields) = row.split_once("; with ").expect("fields");
+    let fields: Vec<&str> = fields.split('`').skip(1).step_by(2).collect();
+    let code = read("crates/pyxis/src/serve.rs");
+    let (before, _) = code.split_once("\"started\")").expect("the event");
+    let (_, call) = before.rsplit_once("tracing::info!(").expect("the call");
+    let logged: Vec<&str> = call
+        .split(',')
+        .map(|field| field.trim().trim_start_matches('%'))
+        .filter(|field| !field.is_empty())
+        .collect();
+    assert_eq!(fields, logged);
+}
+
+#[test]
 fn every_alert_has_a_line_that_says_what_to_do() {
     let guide = read("docs/guides/run-in-production.md");
     let rules = read("packaging/prometheus/alerts.yaml");

@@ -77,6 +77,35 @@ fn promtool(arguments: &[&str]) -> String {
     said
 }
 
+/// Cases of the rule that the guide gives to installations whose backups a timer makes.
+const TIMER_CASES: &str = r#"rule_files: [rules.yaml]
+tests:
+  - interval: 1m
+    input_series: []
+    alert_rule_test:
+      - {alertname: PyxisBackupOld, eval_time: 30m, exp_alerts: []}
+      - {alertname: PyxisBackupOld, eval_time: 2h, exp_alerts: [{exp_labels: {job: pyxis}}]}
+  - interval: 1m
+    input_series: [{series: 'pyxis_backup_last_success_timestamp_seconds{job="pyxis"}', values: '0x900'}]
+    alert_rule_test:
+      - {alertname: PyxisBackupOld, eval_time: 12h, exp_alerts: []}
+      - {alertname: PyxisBackupOld, eval_time: 14h, exp_alerts: [{exp_labels: {}}]}
+"#;
+
+#[test]
+fn the_rule_for_backups_of_a_timer_fires_if_one_is_late_and_if_there_never_was_one() {
+    let guide = read("docs/guides/back-up-restore-upgrade.md");
+    let (_, rule) = guide.split_once("```yaml\n- alert: PyxisBackupOld\n").expect("the rule");
+    let rule = rule.split("```").next().unwrap_or_default();
+    let rule: String = rule.lines().flat_map(|line| ["      ", line, "\n"]).collect();
+    let rules = format!("groups:\n  - name: pyxis\n    rules:\n      - alert: PyxisBackupOld\n{rule}");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("rules.yaml"), rules).unwrap();
+    let cases = directory.path().join("cases.yaml");
+    std::fs::write(&cases, TIMER_CASES).unwrap();
+    promtool(&["test", "rules", cases.to_str().unwrap()]);
+}
+
 #[test]
 fn promtool_sees_each_rule_wait_for_its_time_fire_and_clear() {
     promtool(&["check", "rules", "alerts.yaml"]);

@@ -31,6 +31,11 @@ engines! {
         let first = page(app).await;
         assert!(value(&first, &created("data")).is_some_and(is_recent), "{first}");
 
+        app.sql("UPDATE data_keys SET created_at = created_at - 7200000");
+        shows(app, "data", |time| !is_recent(time)).await;
+        app.cli(&["key", "rotate", "--data"]).await.expect(0);
+        shows(app, "data", is_recent).await;
+
         let body = json!({"name": "soon", "scopes": ["px:approve"], "expires_in_days": 1});
         let add = async || drop(site.owner.client.post("/admin/tokens", &body).send().await.expect(201));
         causes(app, add, &[("pyxis_access_tokens_expiring", By(1.0))]).await;
