@@ -79,7 +79,7 @@ test("a weight is tried on stored addresses, saved, and changes the score that t
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Scorer saved. Each score is recomputed").waitFor();
     await page.getByRole("button", { name: "Recompute scores" }).click();
-    await page.getByText("Recomputing outdated scores").waitFor();
+    await page.getByText("Recomputing stale scores").waitFor();
     await reloadUntil(page, page.getByText("All are up to date."));
   });
   const after = await score(FIRST);

@@ -19,7 +19,7 @@ use crate::Error;
 pub(crate) use wire::{Answers, CallOutcome, RawJson, RpcCall};
 
 /// Maximum size of a response, in bytes.
-const MAX_ANSWER: usize = 32 << 20;
+const MAX_RESPONSE: usize = 32 << 20;
 /// Maximum size of an error response body, in bytes.
 const MAX_REFUSAL: usize = 1 << 20;
 /// Calls of the first request to a node. Some providers accept no more.
@@ -169,7 +169,7 @@ impl Endpoint {
         let response = self.net.send(request, self.timeout).await?;
         let status = response.status();
         if status.is_success() {
-            return wire::read(&body::read_capped(response.into_body(), MAX_ANSWER).await?, count);
+            return wire::read(&body::read_capped(response.into_body(), MAX_RESPONSE).await?, count);
         }
         // Some nodes give the reason, or a revert, as JSON-RPC in the error response.
         let said = body::read_capped(response.into_body(), MAX_REFUSAL).await.unwrap_or_default();

@@ -22,9 +22,9 @@ pub struct Bundle {
     /// The bundle's description of itself.
     pub card: Card,
     /// Models for wallets with known counterparties: imported ones.
-    pub company: Family,
-    /// Models for wallets that only an indexer knows. If absent, `company` is used.
-    pub alone: Option<Family>,
+    pub with_context: Family,
+    /// Models for wallets that only an indexer knows. If absent, `with_context` is used.
+    pub indexer_only: Option<Family>,
     /// Custom models, at most one for each model of the API. They take precedence.
     pub customs: Vec<Custom>,
     /// True if all models but the custom ones come with the program: the next release's models then replace them.
@@ -126,7 +126,7 @@ impl Bundle {
 
     /// The models for a wallet.
     fn family(&self, found: &Features) -> &Family {
-        self.alone.as_ref().filter(|_| !found.knows_company()).unwrap_or(&self.company)
+        self.indexer_only.as_ref().filter(|_| !found.knows_company()).unwrap_or(&self.with_context)
     }
 
     /// Explains a model's answer; `None` for the aggregate, unless it is a custom model.
@@ -155,8 +155,8 @@ impl Bundle {
     /// Fingerprint of the models, independent of the training date: the SHA-256 of trees and curves.
     pub fn fingerprint(&self) -> String {
         let mut sum = Sha256::new();
-        self.company.digest(&mut sum);
-        if let Some(alone) = &self.alone {
+        self.with_context.digest(&mut sum);
+        if let Some(alone) = &self.indexer_only {
             alone.digest(&mut sum);
         }
         for custom in &self.customs {
@@ -170,9 +170,9 @@ impl Bundle {
 
     /// Serializes the bundle. Built-in models are not written.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let nothing = Family { parts: Vec::new(), aggregate: self.company.aggregate };
+        let nothing = Family { parts: Vec::new(), aggregate: self.with_context.aggregate };
         let (company, alone) =
-            if self.of_program { (&nothing, None) } else { (&self.company, self.alone.as_ref()) };
+            if self.of_program { (&nothing, None) } else { (&self.with_context, self.indexer_only.as_ref()) };
         let (company, mut forests) = company.to_parts();
         let (alone, more) = alone.map(Family::to_parts).unzip();
         forests.extend(more.unwrap_or_default());
@@ -240,7 +240,7 @@ impl Bundle {
         if !own {
             return Ok(Self { customs, ..crate::built_in()? });
         }
-        Ok(Self { card: head.card, company, alone, customs, of_program: false })
+        Ok(Self { card: head.card, with_context: company, indexer_only: alone, customs, of_program: false })
     }
 }
 

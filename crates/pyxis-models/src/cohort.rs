@@ -86,10 +86,10 @@ impl Cohort {
 
     /// Distance to the most similar of the five before and the five after: hours and volume added up.
     pub(crate) fn most_alike(&self, own: FirstBridging) -> f32 {
-        const BESIDE: usize = 5;
+        const ADJACENT: usize = 5;
         let place = self.by_time.partition_point(|other| other.at < own.at);
-        let to = (place + BESIDE + 1).min(self.by_time.len());
-        let near = self.by_time[place.saturating_sub(BESIDE)..to].iter();
+        let to = (place + ADJACENT + 1).min(self.by_time.len());
+        let near = self.by_time[place.saturating_sub(ADJACENT)..to].iter();
         near.filter(|other| other.node != own.node)
             .map(|other| (other.volume - own.volume).abs() + own.hours(other))
             .fold(f32::INFINITY, f32::min)

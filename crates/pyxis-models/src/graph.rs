@@ -98,17 +98,17 @@ impl Builder {
             starts[index] += starts[index - 1];
         }
         let mut next = starts.clone();
-        let mut touching = vec![0_u32; starts.last().copied().unwrap_or(0) as usize];
+        let mut incident = vec![0_u32; starts.last().copied().unwrap_or(0) as usize];
         for (index, transfer) in (0_u32..).zip(&transfers) {
             for node in ends(transfer) {
-                touching[next[node as usize] as usize] = index;
+                incident[next[node as usize] as usize] = index;
                 next[node as usize] += 1;
             }
         }
         let seen = transfers.iter().filter_map(|transfer| transfer.time).map(std::num::NonZeroU32::get);
         let latest = seen.chain(facts.values().map(|facts| facts.first_bridge)).max();
         let mut graph =
-            Graph { addresses, nodes, transfers, facts, starts, touching, popularity: Vec::new(), latest };
+            Graph { addresses, nodes, transfers, facts, starts, incident, popularity: Vec::new(), latest };
         graph.popularity = graph.count_parties();
         graph
     }
@@ -127,9 +127,9 @@ pub struct Graph {
     nodes: HashMap<EvmAddress, Node>,
     transfers: Vec<Transfer>,
     facts: HashMap<Node, AddressProfile>,
-    /// Start of each node's transfers in `touching`.
+    /// Start of each node's transfers in `incident`.
     starts: Vec<u32>,
-    touching: Vec<u32>,
+    incident: Vec<u32>,
     /// Distinct counterparties of each node.
     popularity: Vec<u32>,
     latest: Option<u32>,
@@ -167,7 +167,7 @@ impl Graph {
     /// The transfers that an address sent or received, in input order.
     pub fn transfers_of(&self, node: Node) -> impl Iterator<Item = &Transfer> {
         let range = self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize;
-        self.touching[range].iter().map(|index| &self.transfers[*index as usize])
+        self.incident[range].iter().map(|index| &self.transfers[*index as usize])
     }
 
     /// Number of distinct counterparties of an address, over all chains.

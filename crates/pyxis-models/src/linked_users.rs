@@ -18,11 +18,11 @@ use crate::peers::{PeerIndex, RARE};
 /// A funder or sink with more counterparties than this serves the public.
 pub(crate) const SMALL: u32 = 300;
 /// Maximum seconds between two users that arrived together.
-const TOGETHER: u32 = 600;
+const CO_ARRIVAL_SECS: u32 = 600;
 /// Minimum share of common rare counterparties, out of all that either has, for copies; at least two of them.
 const ALIKE: f32 = 0.75;
 const LEAST_ALIKE: usize = 2;
-/// A user with more rare counterparties than this has a life of its own.
+/// A user with more rare counterparties than this is too active to count as a copy.
 const MOST_RARE: usize = 200;
 /// Number of orders for finding copies: two similar sets begin alike in most of them.
 const ORDERS: usize = 4;
@@ -124,7 +124,7 @@ fn pairs(graph: &Graph, peers: &PeerIndex, looks: &[RareCounterparties], hub: No
         };
         let mut times: Vec<(u32, Node)> = users.iter().filter_map(arrived).collect();
         times.sort_unstable();
-        let close = times.windows(2).filter(|pair| pair[1].0 - pair[0].0 <= TOGETHER);
+        let close = times.windows(2).filter(|pair| pair[1].0 - pair[0].0 <= CO_ARRIVAL_SECS);
         found.extend(close.map(|pair| (pair[0].1, pair[1].1)));
         found.extend(copies(looks, &users));
     }

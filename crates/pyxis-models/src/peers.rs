@@ -41,16 +41,16 @@ impl Lists {
 pub struct PeerIndex {
     is_peer: Vec<bool>,
     /// For each peer, the peers it deals with, in order.
-    near: Lists,
+    neighbors: Lists,
     /// For each address, the peers that deal with it, in order.
-    touching: Lists,
+    touched_by: Lists,
     /// For each peer, the smallest number of its group, and the group's size.
     groups: Vec<Node>,
     sizes: Vec<u32>,
     /// For each peer, its number of rare counterparties.
     rare: Vec<u32>,
     /// For each address, distinct recipients and distinct senders.
-    fans: Vec<(u32, u32)>,
+    degrees: Vec<(u32, u32)>,
     /// First bridgings with their times.
     cohort: Cohort,
     /// Common features of each group of at least two members, by group identifier.
@@ -62,7 +62,7 @@ impl PeerIndex {
     pub fn build(graph: &Graph) -> Self {
         let is_peer: Vec<bool> = graph.nodes().map(|node| belongs(graph, node)).collect();
         let nodes: Vec<Node> = graph.nodes().collect();
-        let touching: Vec<Vec<Node>> = nodes
+        let touched_by: Vec<Vec<Node>> = nodes
             .par_iter()
             .map(|node| {
                 let mut parties = graph.parties(*node);
@@ -70,22 +70,31 @@ impl PeerIndex {
                 parties
             })
             .collect();
-        let near: Vec<Vec<Node>> = touching
+        let neighbors: Vec<Vec<Node>> = touched_by
             .iter()
             .zip(&is_peer)
             .map(|(list, peer)| if *peer { list.clone() } else { Vec::new() })
             .collect();
-        let (near, touching) = (Lists::from_lists(&near), Lists::from_lists(&touching));
-        let groups = groups(&near, nodes.len());
+        let (neighbors, touched_by) = (Lists::from_lists(&neighbors), Lists::from_lists(&touched_by));
+        let groups = groups(&neighbors, nodes.len());
         let mut sizes = vec![0; nodes.len()];
         for (group, peer) in groups.iter().zip(&is_peer) {
             sizes[*group as usize] += u32::from(*peer);
         }
-        let fans = nodes.par_iter().map(|node| count_peers(graph, *node)).collect();
+        let degrees = nodes.par_iter().map(|node| count_peers(graph, *node)).collect();
         let cohort = Cohort::from_graph(graph);
-        let group_facts = group_facts(&cohort, &near, &groups, &is_peer);
-        let mut peers =
-            Self { is_peer, near, touching, groups, sizes, rare: Vec::new(), fans, cohort, group_facts };
+        let group_facts = group_facts(&cohort, &neighbors, &groups, &is_peer);
+        let mut peers = Self {
+            is_peer,
+            neighbors,
+            touched_by,
+            groups,
+            sizes,
+            rare: Vec::new(),
+            degrees,
+            cohort,
+            group_facts,
+        };
         peers.rare = nodes
             .par_iter()
             .map(|node| {
@@ -103,12 +112,12 @@ impl PeerIndex {
 
     /// The peers that a peer deals with, in order; empty for others.
     pub fn neighbors(&self, node: Node) -> &[Node] {
-        self.near.get(node)
+        self.neighbors.get(node)
     }
 
     /// The peers that deal with any address, in order.
     pub fn touched_by(&self, node: Node) -> &[Node] {
-        self.touching.get(node)
+        self.touched_by.get(node)
     }
 
     /// Number of peers that direct transfers connect to a peer, itself included.
@@ -143,7 +152,7 @@ impl PeerIndex {
 
     /// Distinct recipients and distinct senders of an address.
     pub(crate) fn degree(&self, node: Node) -> (u32, u32) {
-        self.fans[node as usize]
+        self.degrees[node as usize]
     }
 }
 
@@ -175,7 +184,7 @@ fn count_peers(graph: &Graph, node: Node) -> (u32, u32) {
 
 fn group_facts(
     cohort: &Cohort,
-    near: &Lists,
+    neighbors: &Lists,
     groups: &[Node],
     is_peer: &[bool],
 ) -> HashMap<Node, GroupFacts> {
@@ -184,14 +193,14 @@ fn group_facts(
         members.entry(*group).or_default().push(node);
     }
     let facts = |(group, members): (Node, Vec<Node>)| {
-        let links = members.iter().map(|node| near.get(*node).len()).sum();
+        let links = members.iter().map(|node| neighbors.get(*node).len()).sum();
         (group, cohort.group(&members, links))
     };
     members.into_iter().filter(|(_, members)| members.len() > 1).map(facts).collect()
 }
 
 /// The smallest node that each node is connected to.
-fn groups(near: &Lists, nodes: usize) -> Vec<Node> {
+fn groups(neighbors: &Lists, nodes: usize) -> Vec<Node> {
     let mut groups: Vec<Node> = (0..Node::try_from(nodes).unwrap_or(Node::MAX)).collect();
     let mut done = vec![false; nodes];
     for start in groups.clone() {
@@ -201,8 +210,10 @@ fn groups(near: &Lists, nodes: usize) -> Vec<Node> {
         let mut open = vec![start];
         while let Some(node) = open.pop() {
             groups[node as usize] = start;
-            let fresh =
-                near.get(node).iter().filter(|other| !std::mem::replace(&mut done[**other as usize], true));
+            let fresh = neighbors
+                .get(node)
+                .iter()
+                .filter(|other| !std::mem::replace(&mut done[**other as usize], true));
             open.extend(fresh);
         }
     }

@@ -24,7 +24,7 @@ use fit::Matrix;
 const LEAST: usize = 200;
 
 /// Chains in the training data of the shared model.
-const LABELLED: [Chain; 4] = [Chain::Ethereum, Chain::Optimism, Chain::Polygon, Chain::Gnosis];
+const LABELED: [Chain; 4] = [Chain::Ethereum, Chain::Optimism, Chain::Polygon, Chain::Gnosis];
 
 /// The calibration of the model for activity without labels: none. Its trees minimize the log loss, and a curve fitted
 /// to chains with labels says nothing about others. Fitted to three of them, it made the fourth worse in three out of
@@ -71,14 +71,14 @@ pub fn train(
     let all = steps(&in_company) + steps(&by_themselves);
     let mut steps = Steps { done: 0, all, report };
     let lesson = Lesson { learned: &rows, judged: &rows, imported: None, specs: &in_company };
-    let (company, models) = lesson.learn(options, &mut steps)?;
-    let (alone, alone_models) = if by_themselves.is_empty() {
+    let (with_context, models) = lesson.learn(options, &mut steps)?;
+    let (indexer_only, alone_models) = if by_themselves.is_empty() {
         (None, Vec::new())
     } else {
         let imported = Some(&imported[..]);
         let lesson = Lesson { learned: &mixed, judged: &unknown, imported, specs: &by_themselves };
-        let (alone, models) = lesson.learn(options, &mut steps)?;
-        (Some(alone), models)
+        let (family, models) = lesson.learn(options, &mut steps)?;
+        (Some(family), models)
     };
     let card = Card {
         trained_at: options.trained_at.clone(),
@@ -97,7 +97,7 @@ pub fn train(
         models,
         alone: alone_models,
     };
-    Ok(Bundle { card, company, alone, customs: Vec::new(), of_program: false })
+    Ok(Bundle { card, with_context, indexer_only, customs: Vec::new(), of_program: false })
 }
 
 /// The same wallets with only their own transfers known.
@@ -218,7 +218,7 @@ fn specs(rows: &[Row]) -> Vec<Spec> {
         enough(&scopes).then_some(Spec { name: model.as_str(), scopes })
     });
     let mut specs: Vec<Spec> = single.collect();
-    let scopes = LABELLED.map(ChainScope::Chain).to_vec();
+    let scopes = LABELED.map(ChainScope::Chain).to_vec();
     if enough(&scopes) {
         specs.push(Spec { name: SHARED, scopes });
     }
@@ -249,7 +249,7 @@ fn important(forest: &crate::forest::Forest, matrix: &Matrix) -> Vec<(String, f6
 
 /// Number of steps to train and measure models.
 fn steps(specs: &[Spec]) -> usize {
-    let unseen = if specs.iter().any(Spec::is_shared) { LABELLED.len() * fit::folds() } else { 0 };
+    let unseen = if specs.iter().any(Spec::is_shared) { LABELED.len() * fit::folds() } else { 0 };
     specs.len() * (2 * fit::folds() + 1) + unseen
 }
 

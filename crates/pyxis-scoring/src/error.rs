@@ -172,8 +172,8 @@ impl Error {
             }]),
             Self::Body { detail, .. } => detail.as_str().into(),
             Self::Shape { path, message } => {
-                let place: Vec<&str> =
-                    std::iter::once("body").chain(path.iter().map(String::as_str)).collect();
+                let place: Vec<Value> =
+                    std::iter::once("body".into()).chain(path.iter().map(|part| segment(part))).collect();
                 json!([{ "type": "value_error", "loc": place, "msg": message }])
             }
             Self::PartialScore => {
@@ -189,6 +189,12 @@ impl Error {
             Self::Internal(_) => "Internal server error.".into(),
         }
     }
+}
+
+/// A part of a path: the position in a list, written `[0]`, is a number.
+fn segment(part: &str) -> Value {
+    let position = part.strip_prefix('[').and_then(|part| part.strip_suffix(']'));
+    position.and_then(|position| position.parse::<u64>().ok()).map_or_else(|| part.into(), Value::from)
 }
 
 impl IntoResponse for Error {

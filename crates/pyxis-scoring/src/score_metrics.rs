@@ -36,7 +36,7 @@ pub(crate) static METRICS: LazyLock<ScoreMetrics> = LazyLock::new(|| ScoreMetric
     jobs_given_up: counter!(metric::SCORE_JOBS_ENDED.name, "state" => "failed"),
 });
 
-/// Gauges of the work that recomputes outdated scores.
+/// Gauges of the work that recomputes stale scores.
 #[derive(Clone)]
 pub(crate) struct RescoreGauges {
     running: Gauge,
@@ -44,11 +44,11 @@ pub(crate) struct RescoreGauges {
 }
 
 impl RescoreGauges {
-    /// Shows a run over `outdated` scores, until the returned value is dropped.
-    pub(crate) fn begin(&self, outdated: u64) -> RescoreProgress {
+    /// Shows a run over `stale` scores, until the returned value is dropped.
+    pub(crate) fn begin(&self, stale: u64) -> RescoreProgress {
         self.running.increment(1.0);
         let mut progress = RescoreProgress { gauges: self.clone(), remaining: 0 };
-        progress.set(outdated);
+        progress.set(stale);
         progress
     }
 }
@@ -60,7 +60,7 @@ pub(crate) struct RescoreProgress {
 }
 
 impl RescoreProgress {
-    /// Counts a recomputed score. There can be more than were outdated at the start.
+    /// Counts a recomputed score. There can be more than were stale at the start.
     pub(crate) fn advance(&mut self) {
         self.set(self.remaining.saturating_sub(1));
     }

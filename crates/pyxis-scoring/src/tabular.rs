@@ -71,6 +71,8 @@ pub(crate) enum TableCell {
     Empty,
     Whole(i64),
     Number(f64),
+    /// A decimal number as the score record writes it, with five decimals. CSV has the text, and Parquet a number.
+    Decimal(String),
     Flag(bool),
     Text(String),
     Moment(UnixMillis),
@@ -89,7 +91,7 @@ impl TableCell {
 
     /// A decimal number, or nothing.
     pub(crate) fn decimal(text: &str) -> Self {
-        text.parse().map_or(Self::Empty, Self::Number)
+        if text.parse::<f64>().is_ok() { Self::Decimal(text.to_owned()) } else { Self::Empty }
     }
 
     fn csv(&self) -> String {
@@ -97,6 +99,7 @@ impl TableCell {
             Self::Empty => String::new(),
             Self::Whole(number) => number.to_string(),
             Self::Number(number) => number.to_string(),
+            Self::Decimal(text) => text.clone(),
             Self::Flag(flag) => flag.to_string(),
             Self::Text(text) => csv::cell(text),
             Self::Moment(at) => at.to_rfc3339(),
@@ -170,6 +173,22 @@ mod tests {
             TableCell::Text("=a,b".to_owned()),
             TableCell::Moment(UnixMillis(1_767_225_600_000)),
         ]
+    }
+
+    #[test]
+    fn a_decimal_is_its_text_in_csv_and_a_number_in_parquet() {
+        let columns = || vec![TableColumn::new("score", ColumnKind::Number)];
+        let rows = [vec![TableCell::decimal("20.00000")], vec![TableCell::decimal("none")]];
+        let mut csv = TableWriter::new(TableFormat::Csv, columns()).unwrap();
+        assert_eq!(csv.rows(&rows).unwrap(), "score\r\n20.00000\r\n\r\n");
+        let mut parquet = TableWriter::new(TableFormat::Parquet, columns()).unwrap();
+        let start = parquet.rows(&rows).unwrap();
+        let bytes = [start, parquet.finish().unwrap()].concat();
+        let file = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
+        let found: Vec<_> = file.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert!(
+            (found[0].get_double(0).unwrap() - 20.0).abs() < f64::EPSILON && found[1].get_double(0).is_err()
+        );
     }
 
     fn written(format: TableFormat, pieces: &[Vec<Vec<TableCell>>]) -> Vec<u8> {

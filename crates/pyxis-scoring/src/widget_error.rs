@@ -80,7 +80,7 @@ impl WidgetError {
             Self::PublishableKey => "This is a publishable key, which works only for the widget. \
                  Use a server key here, and keep it on a server."
                 .to_owned(),
-            Self::ServerKey => "This is a server key, which must not stand in a page. \
+            Self::ServerKey => "This is a server key, which must not be in a page. \
                  Use a publishable key, and revoke this one if the page was public."
                 .to_owned(),
             Self::NoOrigin => {

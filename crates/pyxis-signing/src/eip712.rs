@@ -83,7 +83,7 @@ fn hash_and_list(
     object: &Object,
 ) -> Result<(AbiWord, Vec<TypedField>), Invalid> {
     let hash = hasher.hash_struct(name, object)?;
-    Ok((hash, std::mem::take(&mut hasher.witness().fields)))
+    Ok((hash, std::mem::take(&mut hasher.observer().fields)))
 }
 
 /// Collects the hashed fields.

@@ -46,7 +46,10 @@ pub enum Error {
     UnsupportedNetwork(Vec<String>),
     /// A score strategy that contradicts itself, or has a malformed parameter.
     #[error("invalid strategy: {0}")]
-    InvalidStrategy(&'static str),
+    InvalidStrategy(Cow<'static, str>),
+    /// A switch with another value than true, false, 1 or 0; its name.
+    #[error("invalid {0}")]
+    InvalidSwitch(&'static str),
     /// No such scorer is open to votes; those that are.
     #[error("unknown scorer")]
     UnknownScorer(Vec<String>),
@@ -170,6 +173,7 @@ impl Error {
             | Self::InvalidAction
             | Self::InvalidSnapshot
             | Self::InvalidStrategy(_)
+            | Self::InvalidSwitch(_)
             | Self::UnsupportedNetwork(_)
             | Self::TooManyAddresses(_)
             | Self::InvalidPage
@@ -197,6 +201,7 @@ impl Error {
             Self::InvalidSnapshot => "Snapshot is invalid".into(),
             Self::UnsupportedNetwork(_) => "Unsupported network".into(),
             Self::InvalidStrategy(message) => format!("Invalid strategy: {message}").into(),
+            Self::InvalidSwitch(name) => format!("Invalid {name}: must be true, false, 1 or 0").into(),
             Self::UnknownScorer(_) => {
                 "Unknown scorer, or one that is not open to votes: list it in PX_VOTE_SCORERS".into()
             }

@@ -19,7 +19,7 @@ use crate::config::Attestations;
 use crate::error::{BoxError, Error, Result};
 
 /// Time limit for one page.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Largest page, in bytes.
 const MAX_PAGE: usize = 4 << 20;
 /// Maximum number of pages for an address.
@@ -193,11 +193,11 @@ impl Index {
             Request::builder().method(Method::GET).uri(uri).header(http::header::ACCEPT, "application/json");
         let request = request.body(body::empty())?;
         let reading = async {
-            let response = self.net.send(request, PATIENCE).await?;
+            let response = self.net.send(request, TIMEOUT).await?;
             let status = response.status();
             Ok::<_, BoxError>((status, body::read_capped(response.into_body(), MAX_PAGE).await?))
         };
-        let (status, bytes) = tokio::time::timeout(PATIENCE, reading).await??;
+        let (status, bytes) = tokio::time::timeout(TIMEOUT, reading).await??;
         match status {
             StatusCode::NOT_FOUND => Ok(None),
             StatusCode::OK => {

@@ -189,3 +189,23 @@ def test_no_server_is_no_connection(kind: str) -> None:
     ):
         client.score(1, ADDRESS)
     assert not caught.value.may_have_arrived
+
+
+def test_a_check_of_an_unknown_kind_says_which_are_known(kind: str) -> None:
+    problem = {"error": "Unknown credential type", "known": ["gov-id", "phone"]}
+    script = Script(answer(404, problem))
+    with pytest.raises(pyxis.NotFoundError, match="Unknown credential type; known: gov-id, phone"):
+        script.pyxis(kind).score(1, ADDRESS)
+
+
+def test_a_moment_of_history_is_a_date_or_a_text(kind: str) -> None:
+    for before, sent in [
+        ("2026-12-01", "2026-12-01"),
+        ("2026-12-01T10:00:00Z", "2026-12-01T10:00:00.000000%2B00:00"),
+    ]:
+        script = Script(answer(200, {"items": []}))
+        assert script.pyxis(kind).history(1, ADDRESS, before) is None
+        assert f"created_at={sent}" in str(script.requests[0].url).replace("%3A", ":")
+    for wrong in ("yesterday", "2026-13-01", 7):
+        with pytest.raises(pyxis.InvalidArgumentError, match="before must be a date"):
+            Script().pyxis(kind).history(1, ADDRESS, wrong)

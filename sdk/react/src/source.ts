@@ -5,7 +5,7 @@ import { withTimeLimit } from "./time-limit.js";
 /** Place that scores come from. It rejects where there is no answer, and never invents one. */
 export type ScoreSource = (address: string, options: { signal: AbortSignal }) => Promise<Score>;
 
-/** Reads scores from Pyxis itself, with a key that anyone who opens the page can read. */
+/** Reads scores from Pyxis itself. For code that keeps its key: a server key must not be in a page. */
 export function fromPyxis(pyxis: Pyxis, scorerId: ScorerId): ScoreSource {
   return (address, { signal }) => pyxis.score(scorerId, address, { signal });
 }

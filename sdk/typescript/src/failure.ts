@@ -37,7 +37,7 @@ function describe(response: Response, members: Record<string, unknown>): string 
   return asText(detail) ?? asText(error);
 }
 
-function describeParameter(entry: { loc?: string[]; msg?: string }): string {
+function describeParameter(entry: { loc?: (string | number)[]; msg?: string }): string {
   return `${entry.loc?.join(".") ?? "parameter"}: ${entry.msg ?? "invalid"}`;
 }
 

@@ -251,7 +251,7 @@ export interface paths {
         };
         /**
          * Read the latest score of an address
-         * @description Nothing has to be submitted first: an outdated score is recomputed before the response. An address without Stamps has score `0.00000`. The first response with a score makes it part of the address's history. With `signed`, the record is signed for programs (`jwt`) or EVM contracts (`eip712`), so that others can verify it.
+         * @description Nothing has to be submitted first: a stale score is recomputed before the response. An address without Stamps has score `0.00000`. The first response with a score makes it part of the address's history. With `signed`, the record is signed for programs (`jwt`) or EVM contracts (`eip712`), so that others can verify it.
          */
         get: operations["getScore"];
         put?: never;
@@ -1878,11 +1878,14 @@ export interface operations {
     };
     signScore: {
         parameters: {
-            query?: {
+            query: {
                 /** @description With `signed=eip712` or `eas`: the chain of the contract that will verify the signature. */
                 chain_id?: number;
-                /** @description Sign the score: as a token (`jwt`), as typed data for EVM contracts (`eip712`), or as an attestation of EAS (`eas`). */
-                signed?: "jwt" | "eip712" | "eas";
+                /**
+                 * @description Form of the signature: a token (`jwt`), or typed data for EVM contracts (`eip712`).
+                 * @example jwt
+                 */
+                signed: "jwt" | "eip712";
                 /** @description With `chain_id`: the contract that will verify the signature. No other contract accepts it. */
                 verifying_contract?: string;
             };

@@ -170,6 +170,7 @@ fn problems(error: CreateError) -> Result<Problems, Error> {
             UploadError::TooLarge(_)
             | UploadError::TooManyRows(_)
             | UploadError::Empty
+            | UploadError::NoAddress { .. }
             | UploadError::Unreadable(_)
             | UploadError::Broken(_)
             | UploadError::GivenUp,

@@ -205,13 +205,13 @@ pub(crate) async fn withdraw_change(
 }
 
 fn freshness(found: &Rescore) -> Freshness {
-    let outdated = text::grouped(count(found.outdated));
+    let stale = text::grouped(count(found.outdated));
     let noun = if found.unscored > 0 { "scores" } else { "stored scores" };
     match (found.stored + found.unscored, found.outdated) {
         (0, _) => Freshness::Nothing,
         (_, 0) => Freshness::Current,
-        _ if found.running => Freshness::Running(outdated),
-        (all, _) => Freshness::Outdated(format!("{outdated} of {} {noun}", text::grouped(count(all)))),
+        _ if found.running => Freshness::Running(stale),
+        (all, _) => Freshness::Stale(format!("{stale} of {} {noun}", text::grouped(count(all)))),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Settings of a voting strategy, and its answer about a few addresses.
 
+use std::collections::HashMap;
+
 use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::decimal::Decimal;
@@ -24,8 +26,10 @@ use crate::view::voting_strategy::{VoterLine, VotingStrategyPage};
 const MOST: usize = 5;
 /// Characters that a query does not hold as they are.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
-/// Decimals of a score as voting power.
-const DECIMALS: u32 = 5;
+/// Most decimals of a score as voting power.
+const MAX_DECIMALS: u32 = 5;
+/// Prefix of the checkboxes for kinds of proof.
+const PROOF: &str = "proof-";
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -36,7 +40,44 @@ pub(crate) struct StrategyParams {
     action_id: String,
     scorer: String,
     threshold: String,
+    decimals: String,
+    combination: String,
     addresses: String,
+    #[serde(flatten)]
+    others: HashMap<String, String>,
+}
+
+impl StrategyParams {
+    /// The kinds of proof that are ticked.
+    fn kinds(&self) -> Vec<Kind> {
+        vote_kinds().filter(|kind| self.others.contains_key(&format!("{PROOF}{}", kind.as_str()))).collect()
+    }
+}
+
+/// Way in which proofs count with a score.
+#[derive(Clone, Copy, PartialEq)]
+enum Combination {
+    And,
+    Or,
+}
+
+impl Combination {
+    const ALL: [Self; 2] = [Self::And, Self::Or];
+
+    /// Name of the strategy's parameter.
+    const fn parameter(self) -> &'static str {
+        match self {
+            Self::And => "and",
+            Self::Or => "or",
+        }
+    }
+
+    const fn label(self) -> &'static str {
+        match self {
+            Self::And => "All of them are required as well",
+            Self::Or => "Any of them counts instead of the score",
+        }
+    }
 }
 
 pub(crate) async fn page(
@@ -60,6 +101,11 @@ pub(crate) async fn page(
         networks: networks(verify, &wish.network),
         scorers: scorers(&*verify.scores, &wish.scorer),
         is_score: wish.strategy == VotingStrategy::Score,
+        decimals: choices(0..=MAX_DECIMALS, wish.decimals, |one| (one.to_string(), one.to_string())),
+        proofs: choices_of_many(&wish.kinds),
+        combinations: choices(Combination::ALL, wish.combination, |one| {
+            (one.parameter().to_owned(), one.label().to_owned())
+        }),
         settings: wish.settings(base),
         request: wish.request(base, &addresses),
         snapshot: wish.snapshot,
@@ -79,6 +125,10 @@ struct Wish {
     action_id: String,
     scorer: String,
     threshold: String,
+    decimals: u32,
+    combination: Combination,
+    /// Kinds of proof that count with the score.
+    kinds: Vec<Kind>,
 }
 
 impl Wish {
@@ -97,6 +147,14 @@ impl Wish {
             action_id: or(&query.action_id, DEFAULT_ACTION.to_string()),
             scorer: or(&query.scorer, first.map(ToString::to_string).unwrap_or_default()),
             threshold: query.threshold.trim().to_owned(),
+            decimals: query
+                .decimals
+                .parse()
+                .ok()
+                .filter(|count| *count <= MAX_DECIMALS)
+                .unwrap_or(MAX_DECIMALS),
+            combination: if query.combination == "or" { Combination::Or } else { Combination::And },
+            kinds: query.kinds(),
         }
     }
 
@@ -108,15 +166,31 @@ impl Wish {
     /// Parameters of the strategy, as in a query.
     fn parameters(&self) -> String {
         match self.strategy {
-            VotingStrategy::Score if self.is_power() => {
-                format!("scorer-id={}&decimals={DECIMALS}", encoded(&self.scorer))
-            }
-            VotingStrategy::Score => {
-                format!("scorer-id={}&threshold={}", encoded(&self.scorer), encoded(&self.threshold))
-            }
-            strategy if strategy.needs_action() => format!("action-id={}", encoded(&self.action_id)),
+            VotingStrategy::Score => self.score_parameters(),
+            strategy if strategy.needs_action() => self.action(),
             VotingStrategy::Proof(_) => String::new(),
         }
+    }
+
+    fn action(&self) -> String {
+        format!("action-id={}", encoded(&self.action_id))
+    }
+
+    fn score_parameters(&self) -> String {
+        let mut parameters = vec![format!("scorer-id={}", encoded(&self.scorer))];
+        parameters.push(if self.is_power() {
+            format!("decimals={}", self.decimals)
+        } else {
+            format!("threshold={}", encoded(&self.threshold))
+        });
+        if !self.kinds.is_empty() {
+            let kinds: Vec<&str> = self.kinds.iter().map(|kind| kind.as_str()).collect();
+            parameters.push(format!("{}={}", self.combination.parameter(), kinds.join(",")));
+        }
+        if self.kinds.iter().any(|kind| kind.has_sybil_strategy()) {
+            parameters.push(self.action());
+        }
+        parameters.join("&")
     }
 
     /// Settings for Snapshot's `api` strategy.
@@ -126,7 +200,7 @@ impl Wish {
             "params": {
                 "api": base,
                 "symbol": "",
-                "decimals": if self.is_power() { DECIMALS } else { 0 },
+                "decimals": if self.is_power() { self.decimals } else { 0 },
                 "strategy": self.strategy.path(),
                 "additionalParameters": self.parameters(),
             },
@@ -165,7 +239,9 @@ impl Wish {
         };
         // A score is answered in its smallest units, which Snapshot divides again.
         let power = match voter.score.as_i64() {
-            Some(units) if self.is_power() => Decimal::from_units(units).to_string(),
+            Some(units) if self.is_power() => {
+                Decimal::from_units(units * 10_i64.pow(MAX_DECIMALS - self.decimals)).to_string()
+            }
             _ => voter.score.to_string(),
         };
         VoterLine {
@@ -195,6 +271,23 @@ fn choices<T: Copy + PartialEq>(
         Choice { value, label, chosen: one == chosen }
     };
     all.into_iter().map(choice).collect()
+}
+
+/// The kinds of proof that voting strategies accept.
+fn vote_kinds() -> impl Iterator<Item = Kind> {
+    VotingStrategy::ALL.into_iter().filter_map(|strategy| match strategy {
+        VotingStrategy::Proof(kind) => Some(kind),
+        VotingStrategy::Score => None,
+    })
+}
+
+fn choices_of_many(chosen: &[Kind]) -> Vec<Choice> {
+    let choice = |kind: Kind| Choice {
+        value: format!("{PROOF}{}", kind.as_str()),
+        label: kind_word(kind).to_owned(),
+        chosen: chosen.contains(&kind),
+    };
+    vote_kinds().map(choice).collect()
 }
 
 fn networks(verify: &verify::State, chosen: &str) -> Vec<Choice> {

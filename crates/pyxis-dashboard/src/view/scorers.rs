@@ -106,15 +106,15 @@ pub struct ScorerPage {
     pub ask: String,
 }
 
-/// State of a scorer's stored scores. `/rescore` recomputes the outdated ones.
+/// State of a scorer's stored scores. `/rescore` recomputes the stale ones.
 #[derive(Clone, Debug)]
 pub enum Freshness {
     /// None is stored.
     Nothing,
-    /// None is outdated.
+    /// None is stale.
     Current,
-    /// This many are outdated: `1,204 of 20,000 scores`.
-    Outdated(String),
+    /// This many are stale: `1,204 of 20,000 scores`.
+    Stale(String),
     /// Being recomputed; this many are left.
     Running(String),
 }

@@ -23,6 +23,12 @@ pub struct VotingStrategyPage {
     pub action_id: String,
     /// Threshold as typed.
     pub threshold: String,
+    /// Decimals of a score as voting power, one chosen.
+    pub decimals: Vec<Choice>,
+    /// Kinds of proof that can count with a score, any of them chosen.
+    pub proofs: Vec<Choice>,
+    /// Ways in which they count, one chosen.
+    pub combinations: Vec<Choice>,
     /// Addresses as typed.
     pub addresses: String,
     /// Settings of the strategy for the space, JSON.

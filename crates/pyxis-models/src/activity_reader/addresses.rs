@@ -1,7 +1,7 @@
 //! Lists of addresses, as CSV (gzipped or not) or Parquet, cell by cell and in constant memory.
 //!
-//! The column is the one named `address`. Without it, CSV has its addresses in the first column, and Parquet must have
-//! only one column.
+//! The column is the one named `address`, or else by another name of [`NAMES`]. Without one, CSV has its addresses in the
+//! first column, and Parquet must have only one column.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -14,14 +14,29 @@ use super::table::{self, Table};
 use super::{broken, unpack};
 use crate::Error;
 
-/// Name of the column, without case.
-const NAME: &str = "address";
+/// Names of the column, without case; an earlier one is preferred.
+const NAMES: [&str; 12] = [
+    "address",
+    "addresses",
+    "wallet",
+    "wallet_address",
+    "account",
+    "account_address",
+    "eth_address",
+    "evm_address",
+    "holder",
+    "voter",
+    "recipient",
+    "owner",
+];
 /// Most bytes of one record of CSV; more are a quote that is not closed.
 const MOST_OF_RECORD: u64 = 1 << 20;
 /// Most bytes that a group of Parquet may need in memory.
 const MOST_OF_GROUP: u64 = 512 << 20;
 /// Columns that an error names.
 const NAMED: usize = 10;
+/// Most characters of a column's name in an error.
+const MOST_OF_NAME: usize = 40;
 
 /// A cell of the column of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +51,7 @@ pub struct AddressCell {
 /// A list of addresses.
 pub struct AddressReader {
     source: AddressSource,
+    column: String,
 }
 
 enum AddressSource {
@@ -80,8 +96,13 @@ impl AddressReader {
         let mut start = Vec::with_capacity(4);
         (&mut file).take(4).read_to_end(&mut start)?;
         file.rewind()?;
-        let source = if start == table::MAGIC { of_table(file)? } else { of_lines(file)? };
-        Ok(Self { source })
+        let (source, column) = if start == table::MAGIC { of_table(file)? } else { of_lines(file)? };
+        Ok(Self { source, column })
+    }
+
+    /// The column that is read, for people.
+    pub fn column(&self) -> &str {
+        &self.column
     }
 
     /// Number of rows, if the file tells.
@@ -93,27 +114,43 @@ impl AddressReader {
     }
 }
 
-fn of_table(file: File) -> Result<AddressSource, Error> {
-    let table = Table::of_one_column(file, |names| {
-        let named = names.iter().position(|name| name.trim().eq_ignore_ascii_case(NAME));
-        match (named, names.len()) {
-            (Some(place), _) => Ok(place),
-            (None, 1) => Ok(0),
-            _ => {
-                let found: Vec<&str> = names.iter().copied().take(NAMED).collect();
-                let why = format!("no column is named address; its columns are {}", found.join(", "));
-                Err(Error::unreadable("the Parquet file", why))
-            }
+fn of_table(file: File) -> Result<(AddressSource, String), Error> {
+    let mut column = String::new();
+    let table = Table::of_one_column(file, |names| match (address_column(names), names.len()) {
+        (Some(place), _) => {
+            column = format!("column {}", shortened(names[place]));
+            Ok(place)
+        }
+        (None, 1) => {
+            column = format!("column {}", shortened(names[0]));
+            Ok(0)
+        }
+        _ => {
+            let found: Vec<&str> = names.iter().copied().take(NAMED).collect();
+            let why = format!("no column is named address; its columns are {}", found.join(", "));
+            Err(Error::unreadable("the Parquet file", why))
         }
     })?;
     if table.largest_group() > MOST_OF_GROUP {
         let why = "a row group needs more than 512 MiB; write smaller row groups";
         return Err(Error::unreadable("the Parquet file", why.to_owned()));
     }
-    Ok(AddressSource::Table { table: Box::new(table), row: 0 })
+    Ok((AddressSource::Table { table: Box::new(table), row: 0 }, column))
 }
 
-fn of_lines(file: File) -> Result<AddressSource, Error> {
+/// Place of the best name of the column.
+fn address_column(names: &[&str]) -> Option<usize> {
+    let plain: Vec<String> =
+        names.iter().map(|name| name.trim().to_ascii_lowercase().replace([' ', '-'], "_")).collect();
+    NAMES.iter().find_map(|wanted| plain.iter().position(|name| name == wanted))
+}
+
+/// A name without control characters, and not too long.
+fn shortened(name: &str) -> String {
+    name.trim().chars().filter(|char| !char.is_control()).take(MOST_OF_NAME).collect()
+}
+
+fn of_lines(file: File) -> Result<(AddressSource, String), Error> {
     let since = Arc::new(AtomicU64::new(0));
     let bounded = Bounded { source: unpack(Box::new(file))?, since: Arc::clone(&since) };
     let mut source = csv::ReaderBuilder::new()
@@ -125,16 +162,34 @@ fn of_lines(file: File) -> Result<AddressSource, Error> {
         .from_reader(bounded);
     let mut record = ByteRecord::new();
     let any = source.read_byte_record(&mut record).map_err(broken)?;
-    let named = record.iter().position(|cell| plain(cell).eq_ignore_ascii_case(NAME.as_bytes()));
-    let is_address = record.get(0).is_some_and(|cell| plain(cell).starts_with(b"0x"));
-    let first_is_data = any && named.is_none() && is_address;
-    Ok(AddressSource::Lines(Box::new(Lines {
-        source,
-        since,
-        record,
-        column: named.unwrap_or(0),
-        first_is_data,
-    })))
+    refuse_other_separators(&record)?;
+    let cells: Vec<&str> = record.iter().map(|cell| str::from_utf8(plain(cell)).unwrap_or("")).collect();
+    // A row with an address is never a heading, whatever else it says.
+    let has_address = cells.iter().any(|cell| cell.starts_with("0x") || cell.starts_with("0X"));
+    let found = if has_address { None } else { address_column(&cells) };
+    // Several columns without an address are a heading, too. A single cell of an unknown name is a row.
+    let is_heading = found.is_some() || (cells.len() > 1 && !has_address);
+    let column = found.unwrap_or(0);
+    let said = match cells.get(column).filter(|_| is_heading) {
+        Some(name) => format!("column {} ({})", column + 1, shortened(name)),
+        None => format!("column {}", column + 1),
+    };
+    let said = format!("{said}, with commas between columns");
+    let first_is_data = any && !is_heading;
+    Ok((AddressSource::Lines(Box::new(Lines { source, since, record, column, first_is_data })), said))
+}
+
+/// Refuses lines with another separator than commas. Their first cell would hold the whole line.
+fn refuse_other_separators(first: &ByteRecord) -> Result<(), Error> {
+    let only = if first.len() == 1 { first.get(0).unwrap_or_default() } else { b"" };
+    let is_text = str::from_utf8(only).is_ok_and(|text| !text.contains('\0'));
+    for (separator, name) in [(b';', "semicolons"), (b'\t', "tabs")] {
+        if is_text && plain(only).contains(&separator) {
+            let why = format!("its columns are separated by {name}; separate them by commas");
+            return Err(Error::unreadable("the list", why));
+        }
+    }
+    Ok(())
 }
 
 /// A cell without spaces, and without the mark that some programs put at the start of a file.
@@ -231,6 +286,29 @@ mod tests {
             [(2, Ok(A.to_owned())), (4, missing()), (6, missing()), (7, Ok("vitalik.eth".to_owned()))]
         );
         assert_eq!(lines(&format!("wallet\n{A}\n")), [(2, Ok(A.to_owned()))]);
+        assert_eq!(lines(&format!("handle,Wallet Address\nann,{A}\n")), [(2, Ok(A.to_owned()))]);
+        assert_eq!(lines(&format!("wallet,address\nann,{A}\n")), [(2, Ok(A.to_owned()))]);
+        assert_eq!(lines(&format!("handle,note\n{A},x\n")), [(2, Ok(A.to_owned()))]);
+    }
+
+    #[test]
+    fn a_first_row_that_is_not_a_heading_is_not_swallowed() {
+        let found = lines(&format!("vitalik.eth\n{A}\n"));
+        assert_eq!(found, [(1, Ok("vitalik.eth".to_owned())), (2, Ok(A.to_owned()))]);
+        assert_eq!(lines(&format!("ann,{A}\n")), [(1, Ok("ann".to_owned()))]);
+        let two = lines(&format!("{A},owner\n{A},voter\n"));
+        assert_eq!(two, [(1, Ok(A.to_owned())), (2, Ok(A.to_owned()))]);
+    }
+
+    #[test]
+    fn other_separators_are_refused_with_a_hint() {
+        for (text, said) in [
+            (format!("Address;handle\n{A};ann\n"), "semicolons; separate them by commas"),
+            (format!("{A}\tann\n"), "separated by tabs"),
+        ] {
+            let error = read(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::Error;
 /// Bytes at the start and the end of every file.
 pub(super) const MAGIC: &[u8] = b"PAR1";
 /// Rows that are read together.
-const TOGETHER: usize = 8_192;
+const BATCH_ROWS: usize = 8_192;
 
 /// A value in a row.
 #[derive(Clone, Debug)]
@@ -205,7 +205,7 @@ impl Table {
     }
 
     fn read_some(&mut self) -> Result<(), Error> {
-        let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(TOGETHER);
+        let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(BATCH_ROWS);
         let columns = &mut self.columns;
         careful(|| {
             for column in columns {

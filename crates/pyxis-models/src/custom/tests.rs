@@ -99,7 +99,7 @@ fn calibration_and_weight_are_its_own() {
     let log_odds = 2.0 * 4.0_f64.ln() + 0.5;
     assert_eq!(scores.get(Model::Base), Some(score(log_odds)));
     // So heavy that it determines the aggregate alone.
-    let aggregate = bundle.alone.as_ref().unwrap().aggregate.log_odds(log_odds);
+    let aggregate = bundle.indexer_only.as_ref().unwrap().aggregate.log_odds(log_odds);
     assert!((scores.aggregate.unwrap() - aggregate).abs() < 1e-3);
 }
 

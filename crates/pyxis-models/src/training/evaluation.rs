@@ -1,7 +1,7 @@
 //! Measures models by their answers about addresses that they did not see.
 
 use super::fit::{self, Matrix};
-use super::{LABELLED, Options, Spec, Steps, UNSEEN};
+use super::{LABELED, Options, Spec, Steps, UNSEEN};
 use crate::Error;
 use crate::bundle::{Single, mean};
 use crate::calibration::Curve;
@@ -157,9 +157,9 @@ pub(super) fn by_chain(
     steps: &mut Steps<'_>,
 ) -> Result<Vec<(String, Quality)>, Error> {
     let mut found = Vec::new();
-    for chain in LABELLED {
+    for chain in LABELED {
         let scopes =
-            LABELLED.iter().filter(|other| **other != chain).map(|other| ChainScope::Chain(*other)).collect();
+            LABELED.iter().filter(|other| **other != chain).map(|other| ChainScope::Chain(*other)).collect();
         let spec = Spec { name: crate::family::SHARED, scopes };
         let fold_of = |row: &Row| row.fold_index(Split::Cluster, options.seed);
         let lessons: Vec<Matrix> =

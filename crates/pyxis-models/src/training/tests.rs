@@ -106,7 +106,7 @@ fn a_wallet_that_only_an_indexer_knows_is_judged_by_models_of_its_own() {
     let scope = Model::Polygon.scope().unwrap();
     let whole = Features::compute(&graph, &PeerIndex::build(&graph), node).unwrap();
     let alone = Features::alone_in(&graph, node, false).unwrap();
-    for (found, family) in [(whole, &bundle.company), (alone, bundle.alone.as_ref().unwrap())] {
+    for (found, family) in [(whole, &bundle.with_context), (alone, bundle.indexer_only.as_ref().unwrap())] {
         let (part, _) = family.part(Model::Polygon).unwrap();
         let wanted = part.curve.log_odds(part.forest.predict(&found.scope_input(scope).unwrap()));
         let scores = bundle.scores(&found).unwrap();
@@ -164,8 +164,8 @@ fn activity_without_labels_is_judged_by_the_shared_model_and_weighs_half() {
     let transferred: Vec<(Model, bool)> =
         scores.singles.iter().map(|single| (single.model, single.transferred)).collect();
     assert_eq!(transferred, [(Model::Base, true), (Model::Polygon, false)]);
-    let shared = bundle.company.parts.iter().find(|part| part.name == SHARED).unwrap().weight / 2.0;
-    let polygon = bundle.company.part(Model::Polygon).unwrap().0.weight;
+    let shared = bundle.with_context.parts.iter().find(|part| part.name == SHARED).unwrap().weight / 2.0;
+    let polygon = bundle.with_context.part(Model::Polygon).unwrap().0.weight;
     assert!((scores.singles[0].weight - shared / (shared + polygon)).abs() < 1e-9);
 }
 

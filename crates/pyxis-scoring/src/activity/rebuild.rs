@@ -24,7 +24,7 @@ use super::{ActivityError, graph_of};
 use crate::models::read;
 
 /// Wallets computed and stored together.
-const TOGETHER: usize = 16_384;
+const CHUNK: usize = 16_384;
 /// Maximum number of groups stored, and their smallest size.
 const GROUPS: usize = 200;
 const LEAST_MEMBERS: usize = 5;
@@ -95,24 +95,26 @@ struct ActivitySnapshot {
     graph: Graph,
     peers: PeerIndex,
     /// Fingerprints of each address and of the input that all wallets share.
-    signs: Vec<Fingerprint>,
-    sign: i64,
+    fingerprints: Vec<Fingerprint>,
+    global_fingerprint: i64,
     /// True for the addresses, by number, that must be recomputed.
-    reached: Vec<bool>,
+    affected: Vec<bool>,
 }
 
 impl ActivitySnapshot {
     /// `known` is what the last rebuild stored about addresses; `before` is the fingerprint that it left.
     fn new(graph: Graph, known: &HashMap<EvmAddress, PartyRow>, before: Option<i64>) -> Self {
         let peers = PeerIndex::build(&graph);
-        let (sign, signs) =
-            (fingerprints::global_fingerprint(&graph, &peers), fingerprints::compute(&graph, &peers));
-        let told = |address| known.get(&address).map(|row| Fingerprint { own: row.own, seen: row.seen });
-        let reached = match before {
-            Some(before) if before == sign => fingerprints::affected(&graph, &peers, &signs, told),
+        let global_fingerprint = fingerprints::global_fingerprint(&graph, &peers);
+        let each = fingerprints::compute(&graph, &peers);
+        let stored = |address| known.get(&address).map(|row| Fingerprint { own: row.own, seen: row.seen });
+        let affected = match before {
+            Some(before) if before == global_fingerprint => {
+                fingerprints::affected(&graph, &peers, &each, stored)
+            }
             _ => vec![true; graph.len()],
         };
-        Self { graph, peers, signs, sign, reached }
+        Self { graph, peers, fingerprints: each, global_fingerprint, affected }
     }
 }
 
@@ -125,12 +127,12 @@ async fn compute(
     let run = activity::begin_run(store).await?;
     let chunks = activity::chunks(store).await?;
     let graph = graph_of(store, &chunks).await?;
-    let told: HashMap<EvmAddress, PartyRow> =
+    let stored: HashMap<EvmAddress, PartyRow> =
         activity::all_parties(store).await?.into_iter().map(|row| (row.address, row)).collect();
-    let before = (!every).then_some(run.world);
-    let looked = tokio::task::spawn_blocking(move || (ActivitySnapshot::new(graph, &told, before), told));
-    let (world, told) = looked.await.map_err(|_| ActivityError::Stopped)?;
-    let ActivitySnapshot { graph, .. } = &world;
+    let before = (!every).then_some(run.global_fingerprint);
+    let looked = tokio::task::spawn_blocking(move || (ActivitySnapshot::new(graph, &stored, before), stored));
+    let (snapshot, stored) = looked.await.map_err(|_| ActivityError::Stopped)?;
+    let ActivitySnapshot { graph, .. } = &snapshot;
     let mut nodes: Vec<Node> = graph.nodes().filter(|node| is_wallet(graph, *node)).collect();
     // In table order, so that the table grows at its end.
     nodes.sort_unstable_by_key(|node| graph.address(*node));
@@ -138,15 +140,15 @@ async fn compute(
     let mut done =
         Rebuilt { transfers: graph.transfer_count(), addresses: graph.len(), ..Rebuilt::default() };
     nodes.retain(|node| {
-        let reached = world.reached[*node as usize];
-        done.wallets += usize::from(!reached && known.remove(&graph.address(*node)).is_some());
-        reached
+        let affected = snapshot.affected[*node as usize];
+        done.wallets += usize::from(!affected && known.remove(&graph.address(*node)).is_some());
+        affected
     });
-    let world = Arc::new(world);
-    for (index, some) in nodes.chunks(TOGETHER).enumerate() {
-        report(index * TOGETHER, nodes.len());
-        let (world, some) = (Arc::clone(&world), some.to_vec());
-        let rows = tokio::task::spawn_blocking(move || rows(&world.graph, &world.peers, &some));
+    let snapshot = Arc::new(snapshot);
+    for (index, some) in nodes.chunks(CHUNK).enumerate() {
+        report(index * CHUNK, nodes.len());
+        let (snapshot, some) = (Arc::clone(&snapshot), some.to_vec());
+        let rows = tokio::task::spawn_blocking(move || rows(&snapshot.graph, &snapshot.peers, &some));
         let rows = rows.await.map_err(|_| ActivityError::Stopped)?;
         done.computed += rows.len();
         let changed: Vec<WalletRow> =
@@ -155,18 +157,18 @@ async fn compute(
         put(store, run, changed).await?;
     }
     done.wallets += done.computed;
-    let gone: Vec<EvmAddress> = known.into_keys().collect();
-    done.removed = gone.len();
+    let removed: Vec<EvmAddress> = known.into_keys().collect();
+    done.removed = removed.len();
     let mut tx = begin_exclusive(store, run).await?;
-    activity::remove_wallets(&mut tx, &gone).await?;
+    activity::remove_wallets(&mut tx, &removed).await?;
     tx.commit().await?;
-    let strangers = put_parties(store, run, &world, told, every).await?;
-    let groups = groups(store, &world, bundle).await?;
+    let unknown_parties = put_parties(store, run, &snapshot, stored, every).await?;
+    let groups = groups(store, &snapshot, bundle).await?;
     done.groups = groups.len();
     let mut tx = begin_exclusive(store, run).await?;
-    activity::remove_parties(&mut tx, &strangers).await?;
+    activity::remove_parties(&mut tx, &unknown_parties).await?;
     models::replace_groups(&mut tx, groups).await?;
-    activity::end_run(&mut tx, run, &input_fingerprint(&chunks, bundle), world.sign).await?;
+    activity::end_run(&mut tx, run, &input_fingerprint(&chunks, bundle), snapshot.global_fingerprint).await?;
     tx.commit().await?;
     Ok(done)
 }
@@ -184,23 +186,23 @@ async fn put(store: &Store, run: Run, changed: Vec<WalletRow>) -> Result<(), Act
 async fn put_parties(
     store: &Store,
     run: Run,
-    world: &ActivitySnapshot,
+    snapshot: &ActivitySnapshot,
     mut known: HashMap<EvmAddress, PartyRow>,
     every: bool,
 ) -> Result<Vec<EvmAddress>, ActivityError> {
-    let graph = &world.graph;
-    let row = |(node, sign): (Node, &Fingerprint)| PartyRow {
+    let graph = &snapshot.graph;
+    let row = |(node, fingerprint): (Node, &Fingerprint)| PartyRow {
         address: graph.address(node),
         parties: i64::from(graph.popularity(node)),
-        own: sign.own,
-        seen: sign.seen,
+        own: fingerprint.own,
+        seen: fingerprint.seen,
     };
-    let now = graph.nodes().zip(&world.signs).map(row);
+    let now = graph.nodes().zip(&snapshot.fingerprints).map(row);
     let mut changed: Vec<PartyRow> =
         now.filter(|row| known.remove(&row.address).as_ref() != Some(row) || every).collect();
     // In table order, so that the table grows at its end.
     changed.sort_unstable_by_key(|row| row.address);
-    for some in changed.chunks(TOGETHER) {
+    for some in changed.chunks(CHUNK) {
         let mut tx = begin_exclusive(store, run).await?;
         activity::put_parties(&mut tx, some).await?;
         tx.commit().await?;
@@ -232,13 +234,13 @@ fn row(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<WalletRow> {
 /// Suspected groups. The features of their members, and of no one else, are stored by now.
 async fn groups(
     store: &Store,
-    world: &ActivitySnapshot,
+    snapshot: &ActivitySnapshot,
     bundle: &Bundle,
 ) -> Result<Vec<NewGroup>, ActivityError> {
-    let sets = clusters::candidates(&world.graph, &world.peers, LEAST_MEMBERS);
-    let members: Vec<EvmAddress> = sets.iter().flatten().map(|node| world.graph.address(*node)).collect();
+    let sets = clusters::candidates(&snapshot.graph, &snapshot.peers, LEAST_MEMBERS);
+    let members: Vec<EvmAddress> = sets.iter().flatten().map(|node| snapshot.graph.address(*node)).collect();
     let mut scores: HashMap<EvmAddress, Option<f64>> = HashMap::new();
-    for some in members.chunks(TOGETHER) {
+    for some in members.chunks(CHUNK) {
         let rows = activity::wallets(store, some).await?;
         let judge = |row: &WalletRow| {
             let found = bundle.scores(&read(row.address, &row.features)?)?;
@@ -247,7 +249,7 @@ async fn groups(
         scores.extend(rows.par_iter().map(judge).collect::<Result<Vec<_>, Error>>()?);
     }
     let mut found =
-        clusters::suspected(&world.graph, &sets, |address| scores.get(&address).copied().flatten());
+        clusters::suspected(&snapshot.graph, &sets, |address| scores.get(&address).copied().flatten());
     found.truncate(GROUPS);
     let stored = |(group, extent): &(Group, GroupExtent)| {
         let document = serde_json::to_string(group).ok()?;

@@ -159,8 +159,8 @@ struct PopulationDay {
 
 /// List the scored addresses of a scorer.
 ///
-/// In the order of the addresses. Scores are listed as they are stored: `outdated` ones are recomputed when they are
-/// next requested.
+/// In the order of the addresses. Scores are listed as they are stored: stale ones (`outdated`) are recomputed when
+/// they are next requested.
 #[utoipa::path(
     get,
     path = "/admin/scorers/{id}/population",

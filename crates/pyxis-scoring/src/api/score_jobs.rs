@@ -157,7 +157,10 @@ impl IntoResponse for UploadFailure {
                 return Problem::from_kind(kinds::INVALID_BODY, said).into_response();
             }
             CreateError::Upload(
-                UploadError::TooManyRows(_) | UploadError::Empty | UploadError::Unreadable(_),
+                UploadError::TooManyRows(_)
+                | UploadError::Empty
+                | UploadError::NoAddress { .. }
+                | UploadError::Unreadable(_),
             ) => Error::field("file", said),
             CreateError::Upload(UploadError::GivenUp) => Error::Busy,
             CreateError::Upload(UploadError::Disk(error)) => {
@@ -171,8 +174,9 @@ impl IntoResponse for UploadFailure {
 
 /// Score many addresses as a job.
 ///
-/// The body is the file: CSV, gzipped or not, or Parquet. The column is the one named `address`; without it, the first
-/// column of CSV, or the only one of Parquet. A row that is not an address fails alone.
+/// The body is the file: CSV, gzipped or not, or Parquet. The column is the one named `address`, `wallet` or another
+/// common name (`docs/reference/behavior/score-jobs.md`). Without one, it is the first column of CSV, or the only one of
+/// Parquet. A row that is not an address fails alone. A file without any address is refused.
 #[utoipa::path(
     post,
     path = "/admin/scorers/{id}/jobs",

@@ -1,6 +1,7 @@
 //! `/admin/score-keys`.
 
 use axum::extract::State as Extract;
+use pyxis_core::admin_error::Missing;
 use pyxis_core::clock::UnixMillis;
 use pyxis_http::admin::{CompleteList, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
@@ -116,7 +117,10 @@ pub(super) async fn rotate(
     Path(scheme): Path<String>,
     Json(asked): Json<RotateScoreKeyRequest>,
 ) -> Result<Json<ScoreKeyResponse>> {
-    let scheme = ScoreKeyScheme::from_name(&scheme).ok_or(Error::not_found("scheme"))?;
+    let scheme = ScoreKeyScheme::from_name(&scheme).ok_or_else(|| {
+        let known = ScoreKeyScheme::ALL.iter().map(|scheme| scheme.as_str().to_owned());
+        Error::NotFound(Missing::among("scheme", &scheme, known))
+    })?;
     let signs_from = asked.signs_from.map(|text| {
         UnixMillis::parse_rfc3339(&text)
             .ok_or_else(|| Error::field("signs_from", "a time, for example 2026-01-31T09:05:00Z"))

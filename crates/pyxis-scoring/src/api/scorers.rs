@@ -128,7 +128,7 @@ pub(super) struct RescoreProgressResponse {
     /// Number of stored scores.
     #[schema(example = 1200)]
     stored: i64,
-    /// Number of outdated scores among them.
+    /// Number of stale scores among them.
     #[schema(example = 300)]
     outdated: i64,
     /// True if a server is recomputing them now.
@@ -415,7 +415,7 @@ pub(super) async fn preview(
     }))
 }
 
-/// Count outdated scores.
+/// Count stale scores.
 ///
 /// Counts all stored scores of the scorer.
 #[utoipa::path(
@@ -440,9 +440,9 @@ pub(super) async fn progress(
     )))
 }
 
-/// Recompute outdated scores now.
+/// Recompute stale scores now.
 ///
-/// Runs in the background of this server. It is optional: an outdated score is recomputed on its next request. One
+/// Runs in the background of this server. It is optional: a stale score is recomputed on its next request. One
 /// server at a time does this. If that server stops, send the request again after 30 seconds; the rest is then
 /// recomputed.
 #[utoipa::path(
@@ -453,7 +453,7 @@ pub(super) async fn progress(
     security(("session" = [])),
     params(("id" = u64, Path, minimum = 1)),
     responses(
-        (status = 200, description = "Nothing is outdated.", body = RescoreProgressResponse),
+        (status = 200, description = "No score is stale.", body = RescoreProgressResponse),
         (status = 202, description = "In progress; `GET` returns the remaining number.", body = RescoreProgressResponse),
         (status = 404, response = NotFound),
     ),

@@ -3,10 +3,11 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
+use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_store::nullifier_sets::Sets;
 use pyxis_store::stamps::{NewStamp, StampRow};
-use pyxis_store::{Tx, addresses, issuers, revocations, scores, stamps};
+use pyxis_store::{Tx, addresses, issuers, revocations, scores, stamp_keys, stamps};
 
 use super::live::Live;
 use super::{ScoreKey, hold_sets, retry_on_conflict, settle_in};
@@ -29,6 +30,17 @@ pub enum IngestOutcome {
     Revoked,
 }
 
+/// Outcome for an own Stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnIngestOutcome {
+    /// That of its credential.
+    Credential(IngestOutcome),
+    /// A live credential of its name from another issuer is stored, and stays.
+    OtherIssuer,
+    /// The workspace does not trust its own issuer.
+    UntrustedIssuer,
+}
+
 /// Stores credentials of one address, settles its scores in the scorers that know it, and returns each credential's
 /// outcome. The issuers were looked up earlier: an entry is `None` if its issuer was removed since. After that removal
 /// is answered, no more of the issuer's credentials are stored.
@@ -47,8 +59,8 @@ pub async fn ingest(
         let listed = issuers::lock_trusted(&mut tx, workspace, &dids).await?;
         let is_listed = |credential: &&VerifiedCredential| listed.contains(&credential.issuer);
         let trusted: Vec<&VerifiedCredential> = credentials.iter().copied().filter(is_listed).collect();
-        let outcomes = ingest_in(db, &mut tx, workspace, address, &trusted, now).await?;
-        let Some(outcomes) = outcomes else { return Ok(None) };
+        let incoming = IncomingCredentials::read(&mut tx, workspace, address, &trusted, now).await?;
+        let Some(outcomes) = incoming.store(db, &mut tx, now).await? else { return Ok(None) };
         tx.commit().await?;
         let mut outcomes = outcomes.into_iter();
         let outcome =
@@ -58,57 +70,87 @@ pub async fn ingest(
     .await
 }
 
-/// Stores one credential in the caller's transaction. The inner `None`: its issuer is not trusted. The outer `None`: roll
-/// back and start again.
-pub(crate) async fn ingest_one(
+/// Stores one own Stamp in the caller's transaction. `None`: roll back and start again.
+pub(crate) async fn ingest_own(
     db: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     credential: &VerifiedCredential,
     now: UnixMillis,
-) -> Result<Option<Option<IngestOutcome>>> {
+) -> Result<Option<OwnIngestOutcome>> {
     let listed = issuers::lock_trusted(tx, workspace, std::slice::from_ref(&credential.issuer)).await?;
     if listed.is_empty() {
-        return Ok(Some(None));
+        return Ok(Some(OwnIngestOutcome::UntrustedIssuer));
     }
-    let outcomes = ingest_in(db, tx, workspace, credential.address, &[credential], now).await?;
-    Ok(outcomes.map(|outcomes| outcomes.first().copied()))
+    let keys = stamp_keys::list(&mut *tx, workspace).await?;
+    let own: Vec<String> = keys.into_iter().map(|key| key.did).collect();
+    let credentials = [credential];
+    let incoming = IncomingCredentials::read(tx, workspace, credential.address, &credentials, now).await?;
+    if incoming.would_replace_others(&own, now) {
+        return Ok(Some(OwnIngestOutcome::OtherIssuer));
+    }
+    let outcomes = incoming.store(db, tx, now).await?;
+    Ok(outcomes.and_then(|outcomes| outcomes.first().copied()).map(OwnIngestOutcome::Credential))
 }
 
-async fn ingest_in(
-    db: &ScoringDb,
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    address: EvmAddress,
-    credentials: &[&VerifiedCredential],
-    now: UnixMillis,
-) -> Result<Option<Vec<IngestOutcome>>> {
-    let digests: Vec<_> =
-        credentials.iter().flat_map(|credential| credential.all_digests()).copied().collect();
-    let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
-    let is_revoked =
-        |one: &VerifiedCredential| one.all_digests().iter().any(|digest| revoked.contains(digest));
-    let good: Vec<&VerifiedCredential> = credentials.iter().copied().filter(|one| !is_revoked(one)).collect();
-    for credential in good.iter().filter(|one| !one.digests.is_empty()) {
-        revocations::note_same(tx, workspace, &credential.digests).await?;
-    }
-    // Then the address may never have had a Stamp.
-    if good.is_empty() {
-        return Ok(Some(vec![IngestOutcome::Revoked; credentials.len()]));
-    }
-    addresses::ensure(tx, workspace, address, now).await?;
-    let arrival = IncomingBatch::read(tx, workspace, address, good).await?;
-    let Some(sets) = hold_sets(tx, workspace, &[], &arrival.lists(), now).await? else { return Ok(None) };
-    let Some(outcomes) = arrival.store(db, tx, &sets, now).await? else { return Ok(None) };
-    let mut outcomes = outcomes.into_iter();
-    let outcome = |one: &&VerifiedCredential| {
-        if is_revoked(one) {
-            IngestOutcome::Revoked
-        } else {
-            outcomes.next().expect("an outcome of each that is not revoked")
+/// Credentials for one address, with the stored state that they meet.
+struct IncomingCredentials<'a> {
+    credentials: &'a [&'a VerifiedCredential],
+    revoked: Vec<SigningDigest>,
+    /// Those that are not revoked. If there are none, the address may never have had a Stamp.
+    batch: Option<IncomingBatch<'a>>,
+}
+
+impl<'a> IncomingCredentials<'a> {
+    /// Reads the stored state, with the address locked.
+    async fn read(
+        tx: &mut Tx,
+        workspace: WorkspaceId,
+        address: EvmAddress,
+        credentials: &'a [&'a VerifiedCredential],
+        now: UnixMillis,
+    ) -> Result<Self> {
+        let digests: Vec<_> =
+            credentials.iter().flat_map(|credential| credential.all_digests()).copied().collect();
+        let revoked = revocations::revoked_among(tx, workspace, &digests).await?;
+        let good: Vec<&VerifiedCredential> =
+            credentials.iter().copied().filter(|one| !is_revoked(one, &revoked)).collect();
+        for credential in good.iter().filter(|one| !one.digests.is_empty()) {
+            revocations::note_same(tx, workspace, &credential.digests).await?;
         }
-    };
-    Ok(Some(credentials.iter().map(outcome).collect()))
+        if good.is_empty() {
+            return Ok(Self { credentials, revoked, batch: None });
+        }
+        addresses::ensure(tx, workspace, address, now).await?;
+        let batch = IncomingBatch::read(tx, workspace, address, good).await?;
+        Ok(Self { credentials, revoked, batch: Some(batch) })
+    }
+
+    fn would_replace_others(&self, issuers: &[String], now: UnixMillis) -> bool {
+        self.batch.as_ref().is_some_and(|batch| batch.would_replace_others(issuers, now))
+    }
+
+    /// Stores and settles, and returns each outcome. `None`: roll back and start again.
+    async fn store(self, db: &ScoringDb, tx: &mut Tx, now: UnixMillis) -> Result<Option<Vec<IngestOutcome>>> {
+        let Self { credentials, revoked, batch } = self;
+        let Some(batch) = batch else { return Ok(Some(vec![IngestOutcome::Revoked; credentials.len()])) };
+        let workspace = batch.workspace;
+        let Some(sets) = hold_sets(tx, workspace, &[], &batch.lists(), now).await? else { return Ok(None) };
+        let Some(outcomes) = batch.store(db, tx, &sets, now).await? else { return Ok(None) };
+        let mut outcomes = outcomes.into_iter();
+        let outcome = |one: &&VerifiedCredential| {
+            if is_revoked(one, &revoked) {
+                IngestOutcome::Revoked
+            } else {
+                outcomes.next().expect("an outcome of each that is not revoked")
+            }
+        };
+        Ok(Some(credentials.iter().map(outcome).collect()))
+    }
+}
+
+fn is_revoked(credential: &VerifiedCredential, revoked: &[SigningDigest]) -> bool {
+    credential.all_digests().iter().any(|digest| revoked.contains(digest))
 }
 
 /// Unrevoked credentials for an address that is locked.
@@ -129,6 +171,15 @@ impl<'a> IncomingBatch<'a> {
     ) -> Result<Self> {
         let there = stamps::all_of(&mut *tx, workspace, address).await?;
         Ok(Self { workspace, address, credentials, there })
+    }
+
+    /// True if a live credential of another issuer than these has the name of an incoming one.
+    fn would_replace_others(&self, issuers: &[String], now: UnixMillis) -> bool {
+        let is_named = |stamp: &StampRow| self.credentials.iter().any(|one| one.provider == stamp.provider);
+        self.there
+            .stamps
+            .iter()
+            .any(|stamp| stamp.expires_at > now && is_named(stamp) && !issuers.contains(&stamp.issuer))
     }
 
     /// The nullifiers of each stored Stamp and of each incoming credential. All their claims are settled, so their sets

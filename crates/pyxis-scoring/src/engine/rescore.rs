@@ -1,4 +1,4 @@
-//! Recomputes a scorer's outdated scores.
+//! Recomputes a scorer's stale scores.
 
 use pyxis_core::clock::Clock;
 use pyxis_core::id::{ScorerId, WorkspaceId};
@@ -13,7 +13,7 @@ use crate::terms_in_force;
 /// Addresses read at once.
 const PAGE: u32 = 500;
 
-/// Recomputes a scorer's outdated scores and returns how many. `progress` receives the number done.
+/// Recomputes a scorer's stale scores and returns how many. `progress` receives the number done.
 ///
 /// A recomputed score becomes history only when it is answered, unless the scorer is open to votes. Then addresses that
 /// it never scored are scored too, because a vote about a moment needs a score by then. An interrupted run resumes with the remaining scores.

@@ -16,7 +16,7 @@ const SHOWN: usize = 80;
 pub(crate) struct InputRow {
     /// Line or row of the file, from 1.
     pub(crate) line: u64,
-    /// The address, or what stands there.
+    /// Address, or the invalid content of the cell.
     pub(crate) address: Result<EvmAddress, BadAddress>,
 }
 
@@ -37,13 +37,18 @@ impl BadAddress {
         }
         Self { text: shown, reason: reason.into() }
     }
+
+    /// The fault with the cell, for people.
+    pub(crate) fn describe(&self) -> String {
+        if self.text.is_empty() { self.reason.clone() } else { format!("{}: {}", self.text, self.reason) }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ResultRow {
     /// Line or row of the file, from 1.
     pub(crate) line: u64,
-    /// The address, or what stands there.
+    /// Address, or the invalid content of the cell.
     pub(crate) address: String,
     /// The result, or the reason that there is none.
     pub(crate) outcome: RowOutcome,

@@ -32,6 +32,16 @@ pub enum UploadError {
     /// The file has no rows.
     #[error("the file has no addresses; write one in each line, or name a column address")]
     Empty,
+    /// No row is an address.
+    #[error(
+        "no row has an address in {column}; name the column of addresses `address`. The first row there: {reason}"
+    )]
+    NoAddress {
+        /// The column that was read.
+        column: String,
+        /// Fault of its first row.
+        reason: String,
+    },
     /// It is no list.
     #[error("{0}")]
     Unreadable(String),
@@ -99,9 +109,17 @@ fn read(file: File, most: u64, chunks: &mpsc::Sender<NewChunk>) -> Result<u64, U
     if reader.rows().is_some_and(|rows| rows > most) {
         return Err(UploadError::TooManyRows(most));
     }
+    let column = reader.column().to_owned();
     let (mut all, mut number, mut rows) = (0, 0, Vec::with_capacity(CHUNK));
+    let (mut any_address, mut first_fault) = (false, None);
     for cell in reader {
-        rows.push(row(&cell.map_err(|error| unreadable(&error))?));
+        let row = row(&cell.map_err(|error| unreadable(&error))?);
+        match &row.address {
+            Ok(_) => any_address = true,
+            Err(bad) if first_fault.is_none() => first_fault = Some(bad.describe()),
+            Err(_) => {}
+        }
+        rows.push(row);
         all += 1;
         if all > most {
             return Err(UploadError::TooManyRows(most));
@@ -113,6 +131,9 @@ fn read(file: File, most: u64, chunks: &mpsc::Sender<NewChunk>) -> Result<u64, U
             number += 1;
             rows.clear();
         }
+    }
+    if let Some(reason) = first_fault.filter(|_| !any_address) {
+        return Err(UploadError::NoAddress { column, reason });
     }
     if !rows.is_empty() {
         send(chunks, number, &rows)?;

@@ -1,6 +1,6 @@
 //! One key's requests in one window, as this process knows them.
 //!
-//! Near the limit, every request waits for its count. Far from it, a lane reserves requests in the database before
+//! Near the limit, every request waits for its count. Far from it, a window reserves requests in the database before
 //! it spends them, so that few requests wait. If the process is killed, or the outcome of a statement remains
 //! unknown, the unspent ones stay counted until the window ends. That is at most a tenth of what was left.
 
@@ -34,7 +34,7 @@ pub(super) enum WindowAdmission {
     Pending(oneshot::Receiver<AdmissionCount>),
 }
 
-/// The lane's next step. Its outcome is reported with the method of the same name.
+/// The window's next step. Its outcome is reported with the method of the same name.
 #[derive(Debug)]
 pub(super) enum WindowStep {
     /// Count these waiting requests.
@@ -43,7 +43,7 @@ pub(super) enum WindowStep {
     Reserve { requests: i64, within: i64 },
     /// Release this many reserved requests.
     GiveBack { requests: i64 },
-    /// Wait until then, or until the lane wakes its worker.
+    /// Wait until then, or until the window wakes its worker.
     Rest(Instant),
     /// End the worker.
     End,
@@ -62,14 +62,14 @@ enum Headroom {
     Failed,
 }
 
-/// The state of an active lane.
+/// The state of an active window.
 pub(super) struct KeyWindow {
     limit: i64,
     standing: Headroom,
-    /// Requests in the window, from all processes, without this lane's unspent reservations.
+    /// Requests in the window, from all processes, without this window's unspent reservations.
     used: i64,
     unspent: i64,
-    /// Requests that this lane admitted.
+    /// Requests that this window admitted.
     admitted: i64,
     waiting: PendingAdmissions,
     /// Time of the newest request, as stored.
@@ -163,7 +163,7 @@ impl KeyWindow {
         WindowStep::GiveBack { requests: std::mem::take(&mut self.unspent) }
     }
 
-    /// Records the result of a count, and returns it as the counted requests see it: without this lane's unused
+    /// Records the result of a count, and returns it as the counted requests see it: without this window's unused
     /// reservation.
     pub(super) fn record_count(
         &mut self,

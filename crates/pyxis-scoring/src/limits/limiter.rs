@@ -17,16 +17,16 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::score_metrics::METRICS;
 
-/// Properties shared by the requests of one lane.
+/// Properties shared by the requests of one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct LaneKey {
+struct WindowKey {
     api_key: ApiKeyId,
     surface: Surface,
     window_start: UnixMillis,
     limit: i64,
 }
 
-impl LaneKey {
+impl WindowKey {
     /// A batch of this many requests, the newest of which arrived at `now`.
     const fn batch(self, requests: i64, now: UnixMillis) -> usage::Batch {
         let Self { api_key, surface, window_start, limit } = self;
@@ -38,16 +38,16 @@ pub(crate) struct Limiter(Arc<LimiterState>);
 
 struct LimiterState {
     store: Store,
-    /// Lanes with waiting requests, with a reservation, or used a moment ago. Each has a task that works for it and
+    /// Windows with waiting requests, with a reservation, or used a moment ago. Each has a task that works for it and
     /// then removes it.
-    lanes: Mutex<HashMap<LaneKey, KeyWindow>>,
-    /// Notified whenever a lane ends.
+    windows: Mutex<HashMap<WindowKey, KeyWindow>>,
+    /// Notified whenever a window ends.
     done: Notify,
 }
 
 impl Limiter {
     pub(crate) fn new(store: Store) -> Self {
-        Self(Arc::new(LimiterState { store, lanes: Mutex::default(), done: Notify::new() }))
+        Self(Arc::new(LimiterState { store, windows: Mutex::default(), done: Notify::new() }))
     }
 
     /// Counts one request, or refuses it.
@@ -59,7 +59,7 @@ impl Limiter {
         now: UnixMillis,
     ) -> Result<Budget> {
         let window_start = window::quarter_start(now);
-        let place = self.admit_key(LaneKey { api_key: key, surface, window_start, limit }, now);
+        let place = self.admit_key(WindowKey { api_key: key, surface, window_start, limit }, now);
         let used = match place {
             WindowAdmission::Admitted(used) => Some(used),
             WindowAdmission::Pending(answer) => {
@@ -84,63 +84,63 @@ impl Limiter {
         loop {
             let done = self.0.done.notified();
             {
-                let mut lanes = self.0.lock();
-                if lanes.is_empty() {
+                let mut windows = self.0.lock();
+                if windows.is_empty() {
                     return;
                 }
-                lanes.values_mut().for_each(KeyWindow::close);
+                windows.values_mut().for_each(KeyWindow::close);
             }
             done.await;
         }
     }
 
-    fn admit_key(&self, key: LaneKey, now: UnixMillis) -> WindowAdmission {
+    fn admit_key(&self, key: WindowKey, now: UnixMillis) -> WindowAdmission {
         let at = Instant::now();
         match self.0.lock().entry(key) {
             Entry::Occupied(mut busy) => busy.get_mut().admit(now, at),
             Entry::Vacant(idle) => {
-                let lane = idle.insert(KeyWindow::new(key.limit, at));
+                let window = idle.insert(KeyWindow::new(key.limit, at));
                 // A separate task: the request that came first may be dropped.
-                drop(tokio::spawn(Arc::clone(&self.0).work(key, lane.wake())));
-                lane.admit(now, at)
+                drop(tokio::spawn(Arc::clone(&self.0).work(key, window.wake())));
+                window.admit(now, at)
             }
         }
     }
 }
 
 impl LimiterState {
-    fn lock(&self) -> MutexGuard<'_, HashMap<LaneKey, KeyWindow>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<WindowKey, KeyWindow>> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a lane's steps until none is left.
-    async fn work(self: Arc<Self>, key: LaneKey, wake: Arc<Notify>) {
+    /// Runs a window's steps until none is left.
+    async fn work(self: Arc<Self>, key: WindowKey, wake: Arc<Notify>) {
         while let Some((step, latest)) = self.next(key) {
             self.run_step(step, key, latest, &wake).await;
         }
         self.done.notify_waiters();
     }
 
-    /// The next step and the time of the newest request; `None` if the lane is gone.
-    fn next(&self, key: LaneKey) -> Option<(WindowStep, UnixMillis)> {
-        let mut lanes = self.lock();
-        let Entry::Occupied(mut lane) = lanes.entry(key) else { return None };
-        match lane.get_mut().next(Instant::now()) {
+    /// The next step and the time of the newest request; `None` if the window is gone.
+    fn next(&self, key: WindowKey) -> Option<(WindowStep, UnixMillis)> {
+        let mut windows = self.lock();
+        let Entry::Occupied(mut window) = windows.entry(key) else { return None };
+        match window.get_mut().next(Instant::now()) {
             WindowStep::End => {
-                lane.remove();
+                window.remove();
                 None
             }
-            step => Some((step, lane.get().latest())),
+            step => Some((step, window.get().latest())),
         }
     }
 
-    async fn run_step(&self, step: WindowStep, key: LaneKey, latest: UnixMillis, wake: &Notify) {
+    async fn run_step(&self, step: WindowStep, key: WindowKey, latest: UnixMillis, wake: &Notify) {
         match step {
             WindowStep::Count(waiting) => {
                 let counted = usage::count(&self.store, &key.batch(waiting.len(), latest)).await;
-                let noted = self.report_step(key, counted, |lane, counted| {
-                    let late = lane.also_failed(&counted);
-                    (lane.record_count(counted), late)
+                let noted = self.report_step(key, counted, |window, counted| {
+                    let late = window.also_failed(&counted);
+                    (window.record_count(counted), late)
                 });
                 let Some((counted, late)) = noted else { return };
                 waiting.send_results(&counted);
@@ -150,9 +150,9 @@ impl LimiterState {
                 let batch = usage::Batch { limit: within, ..key.batch(requests, latest) };
                 let reserved = usage::reserve(&self.store, &batch).await;
                 let failed = reserved.as_ref().err().cloned();
-                let late = self.report_step(key, reserved, |lane, reserved| {
-                    lane.reserved(requests, &reserved);
-                    lane.also_failed(&reserved)
+                let late = self.report_step(key, reserved, |window, reserved| {
+                    window.reserved(requests, &reserved);
+                    window.also_failed(&reserved)
                 });
                 if let (Some(late), Some(error)) = (late, failed) {
                     late.send_results(&Err(error));
@@ -160,23 +160,23 @@ impl LimiterState {
             }
             WindowStep::GiveBack { requests } => {
                 let gave_back = usage::give_back(&self.store, &key.batch(requests, latest)).await;
-                self.report_step(key, gave_back, |lane, gave_back| lane.gave_back(requests, &gave_back));
+                self.report_step(key, gave_back, |window, gave_back| window.gave_back(requests, &gave_back));
             }
             WindowStep::Rest(until) => drop(timeout_at(until, wake.notified()).await),
             WindowStep::End => {}
         }
     }
 
-    /// Reports a step's result to its lane.
+    /// Reports a step's result to its window.
     fn report_step<T, U>(
         &self,
-        key: LaneKey,
+        key: WindowKey,
         outcome: std::result::Result<T, StoreError>,
         note: impl FnOnce(&mut KeyWindow, std::result::Result<T, StoreError>) -> U,
     ) -> Option<U> {
         if let Err(error) = &outcome {
             tracing::warn!(%error, "cannot count requests");
         }
-        self.lock().get_mut(&key).map(|lane| note(lane, outcome))
+        self.lock().get_mut(&key).map(|window| note(window, outcome))
     }
 }

@@ -6,7 +6,7 @@ use pyxis_models::features::{self, Features, LEAST_TRANSFERS};
 use pyxis_models::scope::Model;
 
 /// Maximum number of features listed for each model.
-const TOLD: usize = 12;
+const MAX_FEATURES: usize = 12;
 
 /// A model's score of a wallet, with its reasons.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,7 @@ fn reasons(bundle: &Bundle, model: Model, found: &Features) -> Result<Vec<Featur
         value: (!entry.value.is_nan()).then_some(entry.value),
         moved: (entry.moved * 1e4).round() / 1e4,
     };
-    Ok(why.contributions.iter().take(TOLD).map(line).collect())
+    Ok(why.contributions.iter().take(MAX_FEATURES).map(line).collect())
 }
 
 fn missing(model: Model, scores: &Scores) -> String {

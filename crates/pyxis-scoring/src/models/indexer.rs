@@ -34,7 +34,7 @@ const MOST: usize = 10_000;
 /// Largest response, in bytes.
 const BODY: usize = 8 << 20;
 /// Longest silence.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Attempts for one page; the wait before the next doubles.
 const TRIES: u32 = 4;
 /// An indexer that asks for a longer wait (`Retry-After`) counts as unavailable.
@@ -253,13 +253,13 @@ async fn fetch_page(net: &Client, url: &Url) -> Result<bytes::Bytes, IndexerErro
         .header(http::header::ACCEPT, "application/json")
         .body(empty())
         .map_err(|_| IndexerError::Strange)?;
-    let answer = net.send(request, PATIENCE).await?;
+    let answer = net.send(request, TIMEOUT).await?;
     if !answer.status().is_success() {
         let after =
             answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
         return Err(IndexerError::Status(answer.status(), after.map(Duration::from_secs)));
     }
-    Ok(tokio::time::timeout(PATIENCE, read_capped(answer.into_body(), BODY))
+    Ok(tokio::time::timeout(TIMEOUT, read_capped(answer.into_body(), BODY))
         .await
         .map_err(|_| IndexerError::Status(StatusCode::GATEWAY_TIMEOUT, None))??)
 }

@@ -19,7 +19,7 @@ use super::evaluate::{ConditionResult, ConditionSubject, evaluate};
 use super::recheck::{INTERVAL, withdraw_of_other_account};
 use super::{OnChainRule, StampRule, amount, keys, nullifier_of};
 use crate::credential::{self, MAX_NULLIFIERS, Statement, VerifiedCredential};
-use crate::engine::{self, IngestOutcome};
+use crate::engine::{self, IngestOutcome, OwnIngestOutcome};
 use crate::error::{Error, Result};
 use crate::scoring_db::ScoringDb;
 use crate::state::State;
@@ -72,6 +72,9 @@ pub(crate) async fn issue(
     let now = state.now();
     if let Some(done) = issued_before(&state.store, workspace, address, &row, &items, now).await? {
         return Ok(done);
+    }
+    if has_of_other_issuer(&state.store, workspace, address, &row, now).await? {
+        return Ok(held_from_other_issuer(&row.provider));
     }
     let holding = match find_out(state, workspace, address, &row, &rule, items.clone(), now).await? {
         Ok(holding) => holding,
@@ -135,6 +138,28 @@ async fn issued_before(
     let half = (stamp.expires_at.0 - stamp.issued_at.0) / 2;
     let is_young = now.0 < stamp.issued_at.0 + half;
     Ok((is_young && issued.items == format_items(items)).then_some(Issued(IngestOutcome::Unchanged)))
+}
+
+/// True if the address has a live credential of this name that the workspace did not sign.
+async fn has_of_other_issuer(
+    store: &Store,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    row: &OwnStampRow,
+    now: UnixMillis,
+) -> Result<bool> {
+    let stored = stamps::find(store, workspace, address, &row.provider).await?;
+    let Some(stamp) = stored.filter(|stamp| stamp.expires_at > now) else { return Ok(false) };
+    Ok(!stamp_keys::list(store, workspace).await?.iter().any(|key| key.did == stamp.issuer))
+}
+
+fn held_from_other_issuer(provider: &StampName) -> IssueOutcome {
+    rejected_outcome(
+        "other_issuer",
+        format!(
+            "the address has a credential {provider} of another issuer, which is not replaced; use a name of your own for this Stamp"
+        ),
+    )
 }
 
 /// Asks the rule.
@@ -233,19 +258,22 @@ async fn store(
         if let Some(fault) = hold_rule(&mut tx, workspace, row, credential).await? {
             return Ok(Some(fault));
         }
-        let Some(outcome) = engine::ingest_one(db, &mut tx, workspace, credential, now).await? else {
+        let Some(outcome) = engine::ingest_own(db, &mut tx, workspace, credential, now).await? else {
             return Ok(None);
         };
         match outcome {
-            Some(
+            OwnIngestOutcome::Credential(
                 outcome @ (IngestOutcome::Accepted | IngestOutcome::Replaced | IngestOutcome::Unchanged),
             ) => {
                 issued_stamps::put(&mut tx, &issued).await?;
                 tx.commit().await?;
                 Ok(Some(Issued(outcome)))
             }
-            Some(outcome @ (IngestOutcome::Superseded | IngestOutcome::Revoked)) => Ok(Some(Issued(outcome))),
-            None => {
+            OwnIngestOutcome::Credential(outcome @ (IngestOutcome::Superseded | IngestOutcome::Revoked)) => {
+                Ok(Some(Issued(outcome)))
+            }
+            OwnIngestOutcome::OtherIssuer => Ok(Some(held_from_other_issuer(&row.provider))),
+            OwnIngestOutcome::UntrustedIssuer => {
                 let detail = "the workspace no longer trusts its own issuer".to_owned();
                 Ok(Some(Refused { code: "unknown_issuer", detail }))
             }

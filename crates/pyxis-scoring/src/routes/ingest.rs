@@ -255,8 +255,8 @@ pub(super) async fn read_object<T: DeserializeOwned>(body: Body, most: usize) ->
 
 fn misread(path: Vec<String>, error: &serde_json::Error) -> Error {
     if !error.is_data() {
-        let detail = format!("The body is not JSON: {error}");
+        let detail = format!("The body is not JSON: {}", pyxis_http::json::syntax(error));
         return Error::Body { status: StatusCode::BAD_REQUEST, detail };
     }
-    Error::Shape { path, message: error.to_string() }
+    Error::Shape { path, message: pyxis_http::json::explanation(error) }
 }

@@ -66,8 +66,8 @@ struct IssueError {
     /// Position of the Stamp in the request, from 0.
     #[schema(minimum = 0)]
     index: usize,
-    /// `not_on_list`, `condition_not_met`, `invalid_items`, `unknown_stamp`, `unknown_issuer`, `superseded`, `revoked`;
-    /// with `unanswered`: `no_answer`.
+    /// `not_on_list`, `condition_not_met`, `invalid_items`, `unknown_stamp`, `unknown_issuer`, `other_issuer`,
+    /// `superseded`, `revoked`; with `unanswered`: `no_answer`.
     code: &'static str,
     detail: String,
 }

@@ -61,7 +61,7 @@ impl FastPathScore {
 
 /// Read the latest score of an address.
 ///
-/// Nothing has to be submitted first: an outdated score is recomputed before the response. An address without
+/// Nothing has to be submitted first: a stale score is recomputed before the response. An address without
 /// Stamps has score `0.00000`. The first response with a score makes it part of the address's history. With `signed`,
 /// the record is signed for programs (`jwt`) or EVM contracts (`eip712`), so that others can verify it.
 #[utoipa::path(

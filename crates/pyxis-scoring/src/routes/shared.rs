@@ -15,6 +15,8 @@ pyxis_http::parameters! {
     pub(super) ExplainScore = optional("explain", switch());
     /// Sign the score: as a token (`jwt`), as typed data for EVM contracts (`eip712`), or as an attestation of EAS (`eas`).
     pub(super) SignedForm = optional("signed", text_enum(["jwt", "eip712", "eas"]));
+    /// Form of the signature: a token (`jwt`), or typed data for EVM contracts (`eip712`).
+    pub(super) ChallengedForm = in_query("signed", text_enum(["jwt", "eip712"])).example(Some(json!("jwt")));
     /// With `signed=eas`: UID of the schema, if it is registered with a resolver or cannot be revoked.
     pub(super) SchemaUid = optional("schema", text().pattern(Some("^0x[0-9A-Fa-f]{64}$")));
     /// With `signed=eip712` or `eas`: the chain of the contract that will verify the signature.

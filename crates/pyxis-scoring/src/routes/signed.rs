@@ -22,7 +22,7 @@ use super::ingest::read_object;
 use super::latest::{ScoreBody, computed, in_force, known_scorer, stored_record};
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadSignedRequest, MalformedStampsBody, NoScorer, PartialScore};
-use super::shared::{ChainId, ScorerPath, SignedForm, VerifyingContract};
+use super::shared::{ChainId, ChallengedForm, ScorerPath, VerifyingContract};
 use super::{json, respond, with_timeout};
 use crate::address;
 use crate::auth;
@@ -69,7 +69,11 @@ impl SignedQuery {
     /// `None` if the query asks for no signature.
     pub(super) fn read(pairs: &QueryPairs<'_>) -> Result<Option<Self>> {
         let Some(form) = pairs.find("signed") else { return Ok(None) };
+        check_once(pairs)?;
         let (chain_id, contract) = (pairs.find("chain_id"), pairs.find("verifying_contract"));
+        if form != "eas" && pairs.find("schema").is_some() {
+            return Err(parameter("schema", "extra_forbidden", "Only with signed=eas"));
+        }
         let form = match form {
             "jwt" if chain_id.is_some() => return Err(only_typed("chain_id")),
             "jwt" if contract.is_some() => return Err(only_typed("verifying_contract")),
@@ -120,6 +124,31 @@ const fn parameter(name: &'static str, kind: &'static str, message: &'static str
     Error::Parameter(Parameter { place: "query", name, kind, message })
 }
 
+/// Refuses a parameter that occurs twice, since one of them would be ignored, and members of the body in the query.
+fn check_once(pairs: &QueryPairs<'_>) -> Result<()> {
+    let is_twice = |name: &&str| pairs.all(name).nth(1).is_some();
+    if let Some(name) = ["signed", "chain_id", "verifying_contract", "schema"].into_iter().find(is_twice) {
+        return Err(parameter(name, "extra_forbidden", "Given twice; give it once"));
+    }
+    match ["challenge", "audience"].into_iter().find(|name| pairs.find(name).is_some()) {
+        Some(name) => {
+            Err(parameter(name, "extra_forbidden", "Not in the query; send it in the JSON body of a POST"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Parameters of a POST, which answers a challenge.
+fn read_challenged(pairs: &QueryPairs<'_>) -> Result<SignedQuery> {
+    const FORMS: &str = "Input should be 'jwt' or 'eip712'; an attestation (eas) has no room for a challenge";
+    match pairs.find("signed") {
+        None => return Err(parameter("signed", "missing", "Field required: jwt or eip712")),
+        Some("jwt" | "eip712") => {}
+        Some(_) => return Err(parameter("signed", "enum", FORMS)),
+    }
+    SignedQuery::read(pairs)?.ok_or_else(no_form)
+}
+
 const fn no_form() -> Error {
     parameter("signed", "missing", "Field required: jwt, eip712 or eas")
 }
@@ -139,7 +168,7 @@ const fn only_typed(name: &'static str) -> Error {
     parameter(
         name,
         "extra_forbidden",
-        "Only with signed=eip712; a token names its recipient by the body's audience",
+        "Only with signed=eip712 or signed=eas; a token names its recipient by the body's audience",
     )
 }
 
@@ -167,9 +196,6 @@ impl ChallengeRequest {
         let shape = |name: &str, message: &str| {
             Err(Error::Shape { path: vec![name.to_owned()], message: message.to_owned() })
         };
-        if matches!(form, SignatureFormat::Eas { .. }) {
-            return shape("challenge", "not with signed=eas: an attestation has no room for it");
-        }
         if !is_text(&self.challenge) {
             return shape("challenge", "1 to 256 bytes of printable ASCII");
         }
@@ -194,7 +220,7 @@ impl ChallengeRequest {
     tag = "Stamps API",
     operation_id = "signScore",
     security(("apiKey" = [])),
-    params(ScorerPath, AddressPath, SignedForm, ChainId, VerifyingContract),
+    params(ScorerPath, AddressPath, ChallengedForm, ChainId, VerifyingContract),
     request_body(content = ChallengeRequest, example = json!({"challenge": "b3f1c2"})),
     responses(
         (status = 200, description = "The score record with its signature.", body = ScoreBody),
@@ -217,7 +243,7 @@ pub(crate) async fn sign_score(
             return Err(error);
         }
         let pairs = QueryPairs::read(query.as_deref());
-        let asked = SignedQuery::read(&pairs)?.ok_or_else(no_form)?;
+        let asked = read_challenged(&pairs)?;
         let challenge: ChallengeRequest = read_object(body, MAX_BODY).await?;
         challenge.check(asked.form)?;
         if !caller.can_read {
@@ -450,14 +476,24 @@ fn with_members(mut object: String, members: &str) -> Result<String> {
     Ok(object)
 }
 
-/// True if the client names the media type of a token.
+/// True if the client names the media type of a token, and wants JSON no more than that.
 fn accepts_token(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.flat_map(|value| value.split(',')).any(|range| {
-        let (name, weight) = range.split_once(';').unwrap_or((range, ""));
-        let is_refused = weight.replace(' ', "").trim_end_matches(['0', '.']) == "q=";
-        name.trim().eq_ignore_ascii_case("application/jwt") && !is_refused
-    })
+    let ranges: Vec<(String, f32)> = accepted.flat_map(|value| value.split(',')).map(media_range).collect();
+    let weight = |name: &str| ranges.iter().find(|(range, _)| range == name).map(|(_, weight)| *weight);
+    // The most specific range counts (RFC 9110, 12.5.1).
+    let json = weight("application/json").or_else(|| weight("application/*")).or_else(|| weight("*/*"));
+    weight("application/jwt").is_some_and(|token| token > 0.0 && token >= json.unwrap_or(0.0))
+}
+
+/// A range of `Accept` in lower case, and its weight.
+fn media_range(range: &str) -> (String, f32) {
+    let (name, parameters) = range.split_once(';').unwrap_or((range, ""));
+    let weight = parameters.split(';').find_map(|parameter| {
+        let (key, value) = parameter.split_once('=')?;
+        key.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(0.0))
+    });
+    (name.trim().to_ascii_lowercase(), weight.unwrap_or(1.0))
 }
 
 fn varying(mut response: Response) -> Response {

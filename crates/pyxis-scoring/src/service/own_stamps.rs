@@ -3,6 +3,7 @@
 use pyxis_core::actor::Actor;
 use pyxis_core::admin_error::Missing;
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::catalogue::default_catalogue;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::stamp::StampName;
@@ -10,7 +11,7 @@ use pyxis_store::own_stamps::{self, OwnStampRow};
 use pyxis_store::{Store, issued_stamps, listed_addresses};
 use serde_json::json;
 
-use super::scorers::{self, ScorerPatch};
+use super::scorers;
 use super::stamp_signing::check_days;
 use super::{Error, Result, check_text, stamp_keys};
 use crate::own::{CheckScope, RecheckCount, recheck};
@@ -22,7 +23,7 @@ pub use crate::own::ALLOW_LIST;
 const MAX_OWN: usize = 200;
 /// Longest description, in bytes.
 const MAX_DESCRIPTION: usize = 1000;
-/// Attempts to set a weight while others change the same scorer.
+/// Attempts to store a Stamp with its weight while others change the same scorer.
 const ATTEMPTS: usize = 5;
 
 /// Settings of a new own Stamp, whatever its rule.
@@ -61,6 +62,7 @@ pub(super) async fn create(
     kind: &str,
     settings: String,
 ) -> Result<OwnStampRow> {
+    check_name(&input.name)?;
     check_days(input.valid_days)?;
     check_text("description", &input.description, MAX_DESCRIPTION)?;
     if let Some((scorer, _)) = input.weight {
@@ -81,42 +83,52 @@ pub(super) async fn create(
         settings,
         created_at: state.now(),
     };
-    let mut change = state.audited.begin(actor).await?;
-    if !own_stamps::insert(&mut change.tx, actor.workspace, &row).await? {
-        return Err(Error::field("name", format!("{} is issued already; choose another name", row.provider)));
-    }
-    let detail = json!({
-        "name": row.provider, "kind": row.kind, "settings": row.settings, "valid_days": row.valid_days,
-    });
-    change.commit(AuditEvent::OwnStampCreated, detail).await?;
-    if let Some((scorer, weight)) = input.weight {
-        set_weight(state, actor, scorer, &row.provider, weight).await?;
-    }
-    Ok(row)
-}
-
-/// Gives a Stamp a weight in a scorer.
-async fn set_weight(
-    state: &State,
-    actor: &Actor,
-    scorer: ScorerId,
-    name: &StampName,
-    weight: Decimal,
-) -> Result<()> {
     for _ in 0..ATTEMPTS {
-        let before = scorers::get(&state.store, actor.workspace, scorer, state.now()).await?.terms;
-        let mut weights = before.weights;
-        if weights.insert(name.clone(), weight) == Some(weight) {
-            return Ok(());
-        }
-        let patch =
-            ScorerPatch { weights: Some(weights), revision: Some(before.revision), ..ScorerPatch::default() };
-        match scorers::update(&state.audited, actor, scorer, patch).await {
+        match insert(state, actor, &row, input.weight).await {
+            // Someone else changed the scorer meanwhile, and nothing was stored.
             Err(Error::Changed { .. }) => {}
-            done => return done.map(drop),
+            done => return done.map(|()| row),
         }
     }
     Err(Error::Busy)
+}
+
+/// Refuses the name of a published Stamp. Its credentials and its weights belong to other issuers.
+fn check_name(name: &StampName) -> Result<()> {
+    let mut published =
+        default_catalogue().iter().flat_map(|platform| &platform.groups).flat_map(|group| &group.stamps);
+    if published.any(|stamp| stamp.name == *name) {
+        let detail = format!(
+            "{name} is the name of a published Stamp, which other issuers sign; choose a name of your own, such as My{name}"
+        );
+        return Err(Error::field("name", detail));
+    }
+    Ok(())
+}
+
+/// Stores an own Stamp and its weight, both or none.
+async fn insert(
+    state: &State,
+    actor: &Actor,
+    row: &OwnStampRow,
+    weight: Option<(ScorerId, Decimal)>,
+) -> Result<()> {
+    let mut change = state.audited.begin(actor).await?;
+    if !own_stamps::insert(&mut change.tx, actor.workspace, row).await? {
+        return Err(Error::field("name", format!("{} is issued already; choose another name", row.provider)));
+    }
+    let weighed = match weight {
+        Some((scorer, weight)) => scorers::set_weight(&mut change, scorer, &row.provider, weight).await?,
+        None => None,
+    };
+    let detail = json!({
+        "name": row.provider, "kind": row.kind, "settings": row.settings, "valid_days": row.valid_days,
+    });
+    let Some(weighed) = weighed else {
+        return Ok(change.commit(AuditEvent::OwnStampCreated, detail).await?);
+    };
+    change.record_each(AuditEvent::OwnStampCreated, &[detail]).await?;
+    Ok(change.commit(AuditEvent::ScorerTermsChanged, weighed).await?)
 }
 
 /// The own Stamp with this name, if its kind fits. The refusal names the nearest one.

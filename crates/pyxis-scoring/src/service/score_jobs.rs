@@ -16,6 +16,7 @@ use serde_json::json;
 pub use download::{Rows, download};
 pub use pyxis_store::score_jobs::{ScoreJobRow, ScoreJobState};
 
+use super::scorers::missing;
 use super::{Error, MAX_NAME, Result, check_text};
 use crate::jobs::upload;
 pub use crate::jobs::upload::UploadError;
@@ -50,7 +51,9 @@ pub async fn create<E: Into<BoxError>>(
 ) -> Result<ScoreJobRow, CreateError> {
     check_text("name", name, MAX_NAME)?;
     let workspace = actor.workspace;
-    scorers::find(&state.store, workspace, scorer).await?.ok_or_else(|| Error::not_found("scorer"))?;
+    if scorers::find(&state.store, workspace, scorer).await?.is_none() {
+        return Err(missing(&state.store, workspace, scorer, state.now()).await.into());
+    }
     check_room(&state.store, &state.config, workspace).await?;
     let file = upload::spool(&state.config.jobs, body).await?;
     check_room(&state.store, &state.config, workspace).await?;

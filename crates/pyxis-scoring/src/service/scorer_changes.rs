@@ -47,6 +47,11 @@ pub(super) fn check_moment(patch: &ScorerPatch, now: UnixMillis) -> Result<()> {
     if patch.threshold.is_none() && patch.weights.is_none() {
         return Err(Error::field("effective_from", "send it with a threshold or weights"));
     }
+    check_start(at, now)
+}
+
+/// Checks the first moment of a change.
+pub fn check_start(at: UnixMillis, now: UnixMillis) -> Result<()> {
     if at <= now || at > now.plus(MAX_NOTICE) {
         let message = "a time from now until 366 days later; leave it out to change the scorer now";
         return Err(Error::field("effective_from", message));

@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::catalogue::default_weights;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
+use pyxis_core::stamp::StampName;
 use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::scorers::{self, ScorerRow, Terms};
 use pyxis_store::{Store, addresses, leases, scorer_changes, scores};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::lease::Lease;
 use super::scorer_changes::{check_moment, schedule};
@@ -71,9 +73,9 @@ pub struct ScorerInput {
 pub struct Rescore {
     /// Stored scores.
     pub stored: i64,
-    /// Outdated scores. A request for one of them gets the correct score anyway.
+    /// Stale scores. A request for one of them gets the correct score anyway.
     pub outdated: i64,
-    /// Outdated ones that are addresses without a stored score, of a scorer that is open to votes.
+    /// Stale ones that are addresses without a stored score, of a scorer that is open to votes.
     pub unscored: i64,
     /// True if a node is recomputing them.
     pub running: bool,
@@ -110,9 +112,22 @@ pub async fn list(store: &Store, workspace: WorkspaceId, now: UnixMillis) -> Res
     Ok(terms_in_force::list(store, workspace, now).await?)
 }
 
+/// The refusal of a scorer that does not exist, with those that do.
+pub(super) async fn missing(store: &Store, workspace: WorkspaceId, id: ScorerId, now: UnixMillis) -> Error {
+    match list(store, workspace, now).await {
+        Ok(all) => {
+            let known = all.iter().map(|scorer| format!("{} ({})", scorer.id, scorer.name));
+            Error::NotFound(Missing::among("scorer", id, known))
+        }
+        Err(error) => error,
+    }
+}
+
 /// One scorer.
 pub async fn get(store: &Store, workspace: WorkspaceId, id: ScorerId, now: UnixMillis) -> Result<Scorer> {
-    let row = terms_in_force::find(store, workspace, id, now).await?.ok_or(Error::not_found("scorer"))?;
+    let Some(row) = terms_in_force::find(store, workspace, id, now).await? else {
+        return Err(missing(store, workspace, id, now).await);
+    };
     let terms = scorers::terms(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
     let changes = scorer_changes::list(store, workspace, id).await?;
     let scheduled = changes.into_iter().filter(|change| change.applied_at.is_none()).collect();
@@ -181,6 +196,32 @@ async fn change_terms(
     Ok(change.commit(AuditEvent::ScorerTermsChanged, detail).await?)
 }
 
+/// Gives one Stamp a weight in an open change, and returns the record of it; `None` if it has this weight already. The
+/// caller commits, with [`AuditEvent::ScorerTermsChanged`].
+pub(super) async fn set_weight(
+    change: &mut Change<'_>,
+    id: ScorerId,
+    name: &StampName,
+    weight: Decimal,
+) -> Result<Option<Value>> {
+    let workspace = change.actor.workspace;
+    let before = scorers::terms(&mut change.tx, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+    let mut weights = before.weights.clone();
+    if weights.insert(name.clone(), weight) == Some(weight) {
+        return Ok(None);
+    }
+    check_weights(&weights)?;
+    sandbox_stamps::check_change(&before.weights, &weights)?;
+    let stored = before.revision;
+    let terms = before.changed(None, Some(weights), None);
+    let set = scorers::set_terms(&mut change.tx, workspace, id, &terms).await?;
+    let revision = set.ok_or(Error::Changed { revision: stored })?;
+    Ok(Some(json!({
+        "scorer": id, "name": null, "revision": revision,
+        "threshold": terms.threshold, "weights": terms.weights, "keep_until_expiry": false,
+    })))
+}
+
 /// Removes a scorer with its scores, history and claims. The scorer disappears at once. Its data is deleted in pieces,
 /// so that no one waits for all of it. An interrupted removal leaves nothing visible, and the next one in the workspace
 /// completes it.
@@ -219,14 +260,16 @@ async fn clear(store: Store, workspace: WorkspaceId) -> Result<()> {
 }
 
 /// Counts the stored scores that do not match the scorer's current terms. Reads every one of them. In a scorer that is
-/// open to votes, addresses without a score count as outdated too.
+/// open to votes, addresses without a score count as stale too.
 pub async fn progress(
     store: &ScoringDb,
     workspace: WorkspaceId,
     id: ScorerId,
     now: UnixMillis,
 ) -> Result<Rescore> {
-    terms_in_force::find(store, workspace, id, now).await?.ok_or(Error::not_found("scorer"))?;
+    if terms_in_force::find(store, workspace, id, now).await?.is_none() {
+        return Err(missing(store, workspace, id, now).await);
+    }
     let found = scores::progress(&**store, workspace, id, now).await?;
     let running = leases::is_held(&**store, &lease_of(id), now).await?;
     let unscored = if store.is_open_to_votes(id) {
@@ -237,7 +280,7 @@ pub async fn progress(
     Ok(Rescore { stored: found.stored, outdated: found.outdated + unscored, unscored, running })
 }
 
-/// Recomputes outdated scores and returns how many. `done` receives the number done. If another process is doing this,
+/// Recomputes stale scores and returns how many. `done` receives the number done. If another process is doing this,
 /// waits and then handles what is left.
 pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMut(u64)) -> Result<u64> {
     scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::not_found("scorer"))?;
@@ -252,7 +295,7 @@ pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMu
 }
 
 /// Recomputes in the background of this node, on one node at a time; [`progress`] reports the state. If the node stops
-/// meanwhile, the rest stays outdated until requested.
+/// meanwhile, the rest stays stale until requested.
 pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Rescore> {
     let found = progress(&state.db, actor.workspace, id, state.now()).await?;
     if found.outdated == 0 {

@@ -112,6 +112,7 @@ fn write_column(
         }),
         ColumnKind::Number => write::<DoubleType>(group, cells(), |cell| match cell {
             TableCell::Number(number) => Some(*number),
+            TableCell::Decimal(text) => text.parse().ok(),
             _ => None,
         }),
         ColumnKind::Flag => write::<BoolType>(group, cells(), |cell| match cell {

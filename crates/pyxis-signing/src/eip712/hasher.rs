@@ -44,18 +44,18 @@ pub struct Hasher<'t, W> {
     types: &'t Types,
     /// Words of the structs and lists being hashed.
     words: Vec<AbiWord>,
-    witness: W,
+    observer: W,
 }
 
 impl<'t, W> Hasher<'t, W> {
-    /// Creates a hasher that shows every value to `witness`.
-    pub const fn new(types: &'t Types, witness: W) -> Self {
-        Self { types, words: Vec::new(), witness }
+    /// Creates a hasher that shows every value to `observer`.
+    pub const fn new(types: &'t Types, observer: W) -> Self {
+        Self { types, words: Vec::new(), observer }
     }
 
     /// The observer of all values.
-    pub fn witness(&mut self) -> &mut W {
-        &mut self.witness
+    pub fn observer(&mut self) -> &mut W {
+        &mut self.observer
     }
 
     /// `hashStruct` of an object of the type `name`. The object must have exactly the members of the type; an extra
@@ -72,16 +72,16 @@ impl<'t, W> Hasher<'t, W> {
     where
         W: HashObserver<O::Value>,
     {
-        self.witness.structure()?;
+        self.observer.structure()?;
         let Struct { members, hash, .. } = &self.types.0[index];
         let first = self.words.len();
         self.words.push(*hash);
         for StructMember { name, type_name, kind } in members {
             let value = object.member(name).ok_or_else(|| Invalid::Missing(name.to_string()))?;
-            self.witness.enter_step(HashStep::Member(name));
+            self.observer.enter_step(HashStep::Member(name));
             let word = self.encode(kind, type_name, value).map_err(|invalid| invalid.within(name))?;
             self.words.push(word);
-            self.witness.leave();
+            self.observer.leave();
         }
         if object.count() != members.len() {
             let known = |name: &&str| members.iter().any(|member| *member.name == **name);
@@ -96,7 +96,7 @@ impl<'t, W> Hasher<'t, W> {
     where
         W: HashObserver<V>,
     {
-        let hash = self.witness.keccak(self.words[first..].as_flattened());
+        let hash = self.observer.keccak(self.words[first..].as_flattened());
         self.words.truncate(first);
         hash
     }
@@ -118,26 +118,26 @@ impl<'t, W> Hasher<'t, W> {
                 let items = value.list().filter(|items| length.is_none_or(|length| length == items.len()));
                 let items = items.ok_or_else(wrong)?;
                 if items.is_empty() {
-                    self.witness.value(type_name, value)?;
+                    self.observer.value(type_name, value)?;
                 }
                 let item_type = type_name.rsplit_once('[').map_or(type_name, |(item, _)| item);
                 let first = self.words.len();
                 for (index, item) in items.iter().enumerate() {
-                    self.witness.enter_step(HashStep::Item(index));
+                    self.observer.enter_step(HashStep::Item(index));
                     let word = self.encode(kind, item_type, item);
                     self.words.push(word.map_err(|invalid| invalid.within(&format!("[{index}]")))?);
-                    self.witness.leave();
+                    self.observer.leave();
                 }
                 Ok(self.hash_from::<V>(first))
             }
             MemberKind::Text => {
-                let word = self.witness.keccak(value.text().ok_or_else(wrong)?.as_bytes());
-                self.witness.value(type_name, value)?;
+                let word = self.observer.keccak(value.text().ok_or_else(wrong)?.as_bytes());
+                self.observer.value(type_name, value)?;
                 Ok(word)
             }
             _ => {
                 let word = kind.encode_plain(value).ok_or_else(wrong)?;
-                self.witness.value(type_name, value)?;
+                self.observer.value(type_name, value)?;
                 Ok(word)
             }
         }

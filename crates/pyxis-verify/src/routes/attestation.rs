@@ -152,7 +152,7 @@ async fn ask_sui(state: &State, query: &QueryPairs<'_>) -> Result<String> {
     let action_id = query.need("action-id", "action-id")?;
     let address = address.parse().map_err(|_| Error::InvalidUser)?;
     let action_id = parameters::action(action_id)?;
-    let explain = query.explain();
+    let explain = query.explain()?;
     let (verdict, attested) = sui::attest(state, address, action_id, explain).await?;
     let attested = attested.as_ref();
     let shown = OnSui {
@@ -198,7 +198,7 @@ async fn ask_evm(state: &State, kind: &str, network: &str, query: &QueryPairs<'_
     let action_id = parameters::action(action_id)?;
     let network = parameters::network(state.networks(), network, kind)?;
     let wanted = AttestationRequest { network, kind, recipient, action_id };
-    let explain = query.explain();
+    let explain = query.explain()?;
     let (verdict, attested) = typed::attest(state, &wanted, explain).await?;
     let attested = attested.as_ref();
     let shown = EvmAttestation {
@@ -243,13 +243,13 @@ pub(super) async fn by_index(
     Path(address): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    answer(
-        ask_index(&state.store, &state.index, &address, QueryPairs::read(query.as_deref()).explain()).await,
-    )
+    let query = QueryPairs::read(query.as_deref());
+    answer(ask_index(&state.store, &state.index, &address, &query).await)
 }
 
-async fn ask_index(store: &Store, index: &Index, address: &str, explain: bool) -> Result<String> {
+async fn ask_index(store: &Store, index: &Index, address: &str, query: &QueryPairs<'_>) -> Result<String> {
     let address = parameters::address(address)?;
+    let explain = query.explain()?;
     let blocked = !blocklist::of_subject(store, address.into()).await?.is_empty();
     let found = if blocked { None } else { index.clean_hands(address).await? };
     let reason = if blocked { "blocked" } else { "none" };

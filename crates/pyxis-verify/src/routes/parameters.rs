@@ -30,17 +30,39 @@ impl<'q> QueryPairs<'q> {
     }
 
     /// True if the reason is requested.
-    pub(super) fn explain(&self) -> bool {
-        self.is_on("explain")
+    pub(super) fn explain(&self) -> Result<bool> {
+        self.switch("explain")
     }
 
-    /// True if one invalid address refuses all.
-    pub(super) fn strict(&self) -> bool {
-        self.is_on("strict")
+    /// A switch, off by default, with the values that switches of the Stamps API have. Any other is refused: one that
+    /// was ignored would look like an answer.
+    pub(super) fn switch(&self, name: &'static str) -> Result<bool> {
+        let found = self.0.iter().rev().find(|(key, _)| key == name);
+        match found.map(|(_, value)| value.to_ascii_lowercase()).as_deref() {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(_) => Err(Error::InvalidSwitch(name)),
+        }
     }
 
-    fn is_on(&self, name: &str) -> bool {
-        matches!(self.find(name), Some("true" | "1"))
+    /// Refuses what would drop a condition without a word: a known parameter that is empty, repeated, or spelled with
+    /// another case or dash. Parameters that resemble none of these names are not checked.
+    pub(super) fn check_spelling(&self, known: &[&str]) -> Result<()> {
+        let refuse = |message: String| Err(Error::InvalidStrategy(message.into()));
+        for (place, (name, value)) in self.0.iter().enumerate() {
+            let plain = name.trim().to_ascii_lowercase().replace('_', "-");
+            let Some(meant) = known.iter().find(|one| **one == plain) else { continue };
+            if meant != name {
+                return refuse(format!("{name:?} is not a parameter; write {meant}"));
+            }
+            if value.is_empty() {
+                return refuse(format!("{meant} is empty; give it a value, or leave it out"));
+            }
+            if self.0[..place].iter().any(|(earlier, _)| earlier == name) {
+                return refuse(format!("{meant} is given twice; give it once"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -130,7 +152,38 @@ mod tests {
         let query = QueryPairs::read(Some("user=&user=a&user=b&action-id="));
         assert_eq!(query.find("user"), Some("b"));
         assert!(matches!(query.need("action-id", "action-id"), Err(Error::Missing("action-id"))));
-        assert!(QueryPairs::read(Some("explain=true")).explain() && !QueryPairs::read(None).explain());
+    }
+
+    #[test]
+    fn a_switch_has_the_spellings_of_the_stamps_api_and_no_other() {
+        let explain = |query| QueryPairs::read(Some(query)).explain();
+        for (query, on) in
+            [("", false), ("explain=TRUE", true), ("explain=1", true), ("explain=False", false)]
+        {
+            assert_eq!(explain(query).unwrap(), on, "{query}");
+        }
+        for query in ["explain=", "explain=yes", "explain=true&explain=maybe"] {
+            assert!(matches!(explain(query), Err(Error::InvalidSwitch("explain"))), "{query}");
+        }
+        assert!(matches!(
+            QueryPairs::read(Some("strict=maybe")).switch("strict"),
+            Err(Error::InvalidSwitch("strict"))
+        ));
+    }
+
+    #[test]
+    fn a_parameter_that_would_be_ignored_is_refused_with_the_right_spelling() {
+        let check = |query| QueryPairs::read(Some(query)).check_spelling(&["and", "action-id"]);
+        assert!(check("and=gov-id&action-id=1&other=&Else=1").is_ok());
+        for (query, said) in [
+            ("and=", "and is empty"),
+            ("And=gov-id", "\"And\" is not a parameter; write and"),
+            ("action_id=1", "write action-id"),
+            ("and=gov-id&and=phone", "and is given twice"),
+        ] {
+            let error = check(query).unwrap_err();
+            assert!(error.public_message().contains(said), "{query}: {}", error.public_message());
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ async fn check_residence(
     let user = parameters::address(query.need("user", "user address")?)?;
     let network = parameters::network(state.networks(), network, kind)?;
     let ask = CheckRequest { network, kind, action_id: None, snapshot: Snapshot::Latest };
-    let explain = query.explain();
+    let explain = query.explain()?;
     let verdict = checker::check(state, ask, user.into(), explain).await?;
     let reason = explain.then(|| verdict.reason());
     let shown = CheckResponse { result: verdict.is_valid(), expiration_date: None, reason };

@@ -1,6 +1,7 @@
 //! `/snapshot-strategies/score`: the score of each address at a block height, as voting power or as 1 or 0
 //! (`docs/reference/behavior/verification.md#score-strategy`).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use axum::extract::{RawQuery, State as Extract};
@@ -36,6 +37,9 @@ use crate::values::{BELOW_THRESHOLD, NO_SCORE, VoteReason};
 const PLACES: u32 = 5;
 /// Value of `threshold` that stands for the scorer's own.
 const OWN: &str = "scorer";
+/// Parameters of the strategy, besides those that every strategy has.
+const PARAMETERS: [&str; 8] =
+    ["scorer-id", "threshold", "decimals", "and", "or", "action-id", "explain", "strict"];
 
 #[derive(ToSchema)]
 #[schema(as = VotingPower)]
@@ -247,7 +251,7 @@ fn read_measure(asked: &VoteRequest<'_>) -> Result<Measure> {
 }
 
 const fn bad_request(message: &'static str) -> Error {
-    Error::InvalidStrategy(message)
+    Error::InvalidStrategy(Cow::Borrowed(message))
 }
 
 /// The score as a number: as it is, or with so many of its decimals made part of the integer.
@@ -263,6 +267,8 @@ fn power(score: Decimal, decimals: Option<u32>) -> Value {
 
 async fn vote(state: &State, asked: &VoteRequest<'_>) -> Result<String> {
     let (network, snapshot) = asked.network_and_snapshot()?;
+    asked.check_spelling(&PARAMETERS)?;
+    let explain = asked.explain()?;
     let scorer = asked.find("scorer-id").ok_or(Error::Missing("scorer-id"))?;
     let voters = asked.voters(state.config.max_addresses)?;
     let strategy = Strategy::read(asked)?;
@@ -272,7 +278,6 @@ async fn vote(state: &State, asked: &VoteRequest<'_>) -> Result<String> {
     let scorer: ScorerId = scorer.parse().map_err(|_| unknown_scorer(&*state.scores))?;
     let subjects: Vec<EvmAddress> = voters.addresses().collect();
     let found = scores_at(state, network, snapshot, scorer, &voters, &subjects).await?;
-    let explain = asked.explain();
     let proofs = proofs_of(state, network, snapshot, &strategy, &subjects, explain).await?;
     let mut results = Vec::with_capacity(subjects.len());
     for (place, address) in subjects.iter().enumerate() {

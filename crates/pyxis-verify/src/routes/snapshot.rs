@@ -200,7 +200,7 @@ async fn score(state: &State, kind: Kind, asked: &VoteRequest<'_>) -> Result<Str
     let network = parameters::chain(state.networks(), network, kind)?;
     let ask = CheckRequest { network, kind, action_id, snapshot };
     let subjects: Vec<Subject> = voters.addresses().map(Subject::from).collect();
-    let explain = asked.explain();
+    let explain = asked.explain()?;
     let verdicts = checker::check_many(state, ask, &subjects, explain).await?;
     let results =
         verdicts.into_iter().map(|verdict| (u8::from(verdict.is_valid()), explain.then(|| verdict.reason())));

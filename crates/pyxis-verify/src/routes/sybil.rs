@@ -69,7 +69,7 @@ async fn check_uniqueness(
     let action_id = Some(parameters::action(action_id)?);
     let network = parameters::network(state.networks(), network, kind)?;
     let ask = CheckRequest { network, kind, action_id, snapshot: Snapshot::Latest };
-    let explain = query.explain();
+    let explain = query.explain()?;
     Ok((checker::check(state, ask, user.into(), explain).await?, explain))
 }
 

@@ -53,7 +53,7 @@ pub(super) struct PostedVote {
 impl PostedVote {
     pub(super) fn read(body: &[u8]) -> Result<Self> {
         let posted: ApiPostBody =
-            serde_json::from_slice(body).map_err(|error| Error::InvalidBody(error.to_string()))?;
+            serde_json::from_slice(body).map_err(|error| Error::InvalidBody(plain(&error)))?;
         let given = |address: Value| match address {
             Value::String(text) => text,
             other => other.to_string(),
@@ -83,6 +83,14 @@ impl PostedVote {
             parameters: [additional, query],
         }
     }
+}
+
+/// The fault of a body, without names of the parser.
+fn plain(error: &serde_json::Error) -> String {
+    if error.is_data() {
+        return pyxis_http::json::explanation(error);
+    }
+    format!("not JSON: {}", pyxis_http::json::syntax(error))
 }
 
 /// A number as the tool writes it, or as text.
@@ -121,12 +129,32 @@ impl<'a> VoteRequest<'a> {
     }
 
     /// True if the reason is requested.
-    pub(super) fn explain(&self) -> bool {
-        self.parameters.iter().any(|pairs| pairs.explain())
+    pub(super) fn explain(&self) -> Result<bool> {
+        self.is_on("explain")
     }
 
-    fn strict(&self) -> bool {
-        self.parameters.iter().any(|pairs| pairs.strict())
+    fn strict(&self) -> Result<bool> {
+        self.is_on("strict")
+    }
+
+    fn is_on(&self, name: &'static str) -> Result<bool> {
+        self.parameters.iter().try_fold(false, |on, pairs| Ok(pairs.switch(name)? || on))
+    }
+
+    /// Refuses parameters that would be ignored.
+    pub(super) fn check_spelling(&self, known: &[&str]) -> Result<()> {
+        self.parameters.iter().try_for_each(|pairs| pairs.check_spelling(known))?;
+        let [first, second] = self.parameters;
+        let differs = |name: &&&str| {
+            let values = first.find(name).zip(second.find(name));
+            values.is_some_and(|(one, other)| one != other)
+        };
+        match known.iter().find(differs) {
+            None => Ok(()),
+            Some(name) => Err(Error::InvalidStrategy(
+                format!("{name} is given twice, in additionalParameters and in the URL; give it once").into(),
+            )),
+        }
     }
 
     /// Network and snapshot, as given.
@@ -141,10 +169,11 @@ impl<'a> VoteRequest<'a> {
         if self.addresses.len() > most {
             return Err(Error::TooManyAddresses(most));
         }
+        let strict = self.strict()?;
         let texts = self.addresses.iter().map(|text| &**text);
         let entries = entries::read_each(texts, str::parse::<EvmAddress>);
         let valid = entries.iter().filter(|entry| entry.is_ok()).count();
-        if valid == 0 || (self.strict() && valid < entries.len()) {
+        if valid == 0 || (strict && valid < entries.len()) {
             let mut bad = BadEntries::default();
             for BadEntry { index, value, reason } in entries.iter().filter_map(|entry| entry.as_ref().err()) {
                 bad.add(*index, value, reason);

@@ -101,8 +101,11 @@ class Pyxis:
         """
         return self._driver.run(scoring.score_entries(self._exchange, scorer_id, addresses))
 
-    def history(self, scorer_id: int, address: str, before: date) -> Score | None:
-        """Read the latest score that was answered before a day or time; None if there is none."""
+    def history(self, scorer_id: int, address: str, before: date | str) -> Score | None:
+        """Read the latest score that was answered before a day or time; None if there is none.
+
+        `before` is a date or a time with its zone, also as text: `2026-01-31`, `2026-01-31T09:05:00Z`.
+        """
         return self._driver.run(scoring.history(self._exchange, scorer_id, address, before))
 
     def stamps(self, address: str, *, include_metadata: bool = False, page_size: int = scoring.PAGE) -> Iterator[Stamp]:

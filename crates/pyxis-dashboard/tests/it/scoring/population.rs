@@ -72,7 +72,7 @@ engines! {
         assert!(then.contains("up to the end of 2026-01-01 (UTC)"), "{then}");
         assert_eq!(facts(&then), ["2", "1", "50 %"]);
         assert!(day(&then, "2026-01-01") && !day(&then, "2026-01-02"), "{then}");
-        for (page, query, expected) in [(&now, "", "3,2,true"), (&then, "&amp;at=2026-01-01", "1,2,false")] {
+        for (page, query, expected) in [(&now, "", "3.00000,2.00000,true"), (&then, "&amp;at=2026-01-01", "1.00000,2.00000,false")] {
             for format in ["csv", "parquet"] {
                 let link = format!("{path}/export?format={format}{query}");
                 assert!(page.contains(&format!("href=\"{link}\"")), "{link}: {page}");

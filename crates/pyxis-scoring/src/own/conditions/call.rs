@@ -182,7 +182,8 @@ fn arguments(function: &str, given: &str) -> Result<Vec<Argument>, SettingError>
         return Err(wrong(format!("takes at most {MAX_ARGUMENTS} arguments")));
     }
     if types.len() != given.len() {
-        let detail = format!("{function} takes {} arguments, and {} are given", types.len(), given.len());
+        let count = |count: usize| format!("{count} argument{}", if count == 1 { "" } else { "s" });
+        let detail = format!("{function} takes {}, not {}", count(types.len()), given.len());
         return Err(SettingError::new("arguments", detail));
     }
     let list = types.into_iter().zip(given).map(|(kind, text)| argument(kind, text));

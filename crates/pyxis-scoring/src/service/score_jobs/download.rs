@@ -15,7 +15,7 @@ use crate::jobs::rows::{ResultRow, RowOutcome, RowScore};
 use crate::tabular::{ColumnKind, TableCell, TableColumn, TableFormat, TableWriter};
 
 /// Chunks read at once.
-const TOGETHER: u32 = 4;
+const CHUNKS_AT_ONCE: u32 = 4;
 /// Score for too little data.
 const TOO_LITTLE: f64 = -1.0;
 
@@ -66,7 +66,8 @@ impl Reader {
     /// Rows of the chunks from a number on, and the number to go on with; `None` at the end.
     async fn read(&self, from: i64) -> Result<Option<(Vec<Vec<TableCell>>, i64)>> {
         let failed = self.rows == Rows::Failed;
-        let found = score_jobs::results(&self.store, self.workspace, self.id, from, failed, TOGETHER).await?;
+        let found =
+            score_jobs::results(&self.store, self.workspace, self.id, from, failed, CHUNKS_AT_ONCE).await?;
         let Some((last, _)) = found.last() else { return Ok(None) };
         let (next, mut cells) = (last + 1, Vec::new());
         for (number, document) in &found {

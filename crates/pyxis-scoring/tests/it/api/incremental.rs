@@ -45,7 +45,7 @@ async fn import_text(store: &Store, source: &str, text: String) {
 /// Models that doubt every wallet, so that each connected group is suspected.
 async fn doubting(scene: &Scene) -> Bundle {
     let mut bundle = scene.state.models.current().await.unwrap().bundle.clone();
-    bundle.company.aggregate.offset -= 9.0;
+    bundle.with_context.aggregate.offset -= 9.0;
     bundle
 }
 

@@ -111,10 +111,10 @@ engines! {
         let heading: Vec<&str> = lines[0].split(',').collect();
         assert_eq!(&heading[..7], ["line", "address", "status", "error", "score", "threshold", "passing"]);
         assert!(heading.contains(&"model_aggregate") && heading.contains(&"cluster_evidence"));
-        assert!(lines[1].starts_with(&format!("2,{},scored,,2,1,true,", wallet(1))), "{}", lines[1]);
+        assert!(lines[1].starts_with(&format!("2,{},scored,,2.00000,1.00000,true,", wallet(1))), "{}", lines[1]);
         assert!(lines[1].contains("\"\"A\"\""), "{}", lines[1]);
         assert!(lines[2].starts_with("3,vitalik.eth,invalid,"), "{}", lines[2]);
-        assert!(lines[3].starts_with(&format!("4,{},scored,,0,1,false,", wallet(2))), "{}", lines[3]);
+        assert!(lines[3].starts_with(&format!("4,{},scored,,0.00000,1.00000,false,", wallet(2))), "{}", lines[3]);
         assert_eq!(lines[4].split_once(',').unwrap().1, lines[1].split_once(',').unwrap().1);
         assert_eq!(lines.len(), 5);
         let failed = results(&scene, &job, Rows::Failed).await;
@@ -127,6 +127,26 @@ engines! {
         let pieces = score_jobs::download(&scene.state.store, &scene.state.audited, &manager, job.id, Rows::All, TableFormat::Parquet);
         let parquet = whole(pieces.await.unwrap()).await;
         assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+    }
+
+    async fn a_file_without_any_address_is_refused_and_a_bad_first_row_is_a_row(scene: Scene) {
+        let scorer = scene.scorer("1", &[]).await;
+        let wallet = wallet(1);
+        for (text, said) in [
+            (format!("ann,{wallet}\n"), "no row has an address in column 1, with commas between columns"),
+            (format!("handle,who\nann,{wallet}\n"), "column 1 (handle)"),
+            (format!("Address;handle\n{wallet};ann\n"), "separated by semicolons"),
+            ("\u{1}x\u{2}\n\u{3}\n".to_owned(), "no row has an address"),
+        ] {
+            let refused = add(&scene, scorer, &text).await.unwrap_err().to_string();
+            assert!(refused.contains(said), "{refused}");
+        }
+        assert_eq!(score_jobs::list(&scene.state.store, scene.workspace, None, 10).await.unwrap().len(), 0);
+        let job = add(&scene, scorer, &format!("vitalik.eth\n{wallet}\n")).await.unwrap();
+        run(&scene.state).await;
+        let lines = results(&scene, &job, Rows::All).await;
+        assert!(lines[1].starts_with("1,vitalik.eth,invalid,"), "{}", lines[1]);
+        assert_eq!(lines.len(), 3);
     }
 
     async fn a_node_that_dies_loses_nothing_and_no_row_is_there_twice(scene: Scene) {
@@ -250,7 +270,7 @@ engines! {
         assert_eq!(page.iter().map(|line| line.address).collect::<Vec<_>>(), [wallet(2)]);
         let pieces = population::export(&scene.state.audited, &actor(&scene), of(None).await, TableFormat::Csv).await;
         let lines = Box::pin(lines(pieces.unwrap())).await;
-        assert!(lines[2].starts_with(&format!("{},2.5,1,true,", wallet(2))), "{lines:?}");
+        assert!(lines[2].starts_with(&format!("{},2.50000,1.00000,true,", wallet(2))), "{lines:?}");
         let future = Population::load(&scene.state.store, scene.state.now(), &actor(&scene), scorer, Some(day(9))).await;
         assert!(matches!(future, Err(Error::InvalidField { .. })));
     }

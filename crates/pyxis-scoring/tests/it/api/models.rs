@@ -118,7 +118,7 @@ engines! {
         let log_odds = |model: &Value| odds(model["score"].as_f64().unwrap());
         let mean: f64 = models.values().map(|model| weight(model) * log_odds(model)).sum();
         let bundle = pyxis_models::built_in().unwrap();
-        let wanted = 100.0 * bundle.company.aggregate.probability(mean);
+        let wanted = 100.0 * bundle.with_context.aggregate.probability(mean);
         assert!((wanted - plain).abs() < 0.2, "{wanted} and {plain}");
         assert_eq!((&models["base"]["transferred"], &models["polygon"]["transferred"]), (&json!(true), &json!(false)));
         let feature = &models["polygon"]["features"][0];
@@ -236,7 +236,7 @@ engines! {
         let held = scene.state.models.current().await.unwrap();
         assert_eq!(held.revision, None);
         let mut other = held.bundle.clone();
-        (other.of_program, other.company.aggregate.offset) = (false, other.company.aggregate.offset + 5.0);
+        (other.of_program, other.with_context.aggregate.offset) = (false, other.with_context.aggregate.offset + 5.0);
         let before = score(&get(scene, &key, &path(wallet(5), "")).await, "aggregate");
         models::install(&scene.state.store, None, &other.fingerprint(), other.to_bytes(), START).await.unwrap();
         let after = score(&get(scene, &key, &path(wallet(5), "")).await, "aggregate");
@@ -283,7 +283,7 @@ engines! {
         assert_eq!((rebuilt.transfers, rebuilt.wallets), (70_000, 50));
         assert!(!lags(store, &held.bundle).await.unwrap());
         let mut other = held.bundle.clone();
-        (other.of_program, other.company.aggregate.offset) = (false, other.company.aggregate.offset + 5.0);
+        (other.of_program, other.with_context.aggregate.offset) = (false, other.with_context.aggregate.offset + 5.0);
         assert!(lags(store, &other).await.unwrap(), "groups are of the models in force");
     }
 

@@ -12,7 +12,7 @@ use pyxis_scoring::service::allow_lists;
 use pyxis_scoring::service::own_stamps::OwnStampInput;
 use pyxis_scoring::service::stamp_signing::Holder;
 use pyxis_scoring::service::stamps::{self, StampFilter};
-use pyxis_scoring::service::{Error, issuers, stamp_keys};
+use pyxis_scoring::service::{Error, issuers, scorers, stamp_keys};
 use pyxis_scoring::{CheckScope, Config, RecheckCount, recheck_stamps};
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
@@ -299,12 +299,53 @@ engines! {
             json!({ "stamps": vec![json!({ "provider": "Member" }); 21] }),
             json!({ "stamps": [{ "provider": "no name" }] }),
             json!({ "stamps": [{ "name": "Member" }] }),
+            json!({ "stamps": ["Member"] }),
             json!({}),
         ] {
             assert_eq!(request(scene, 1, &body).await.status, 422, "{body}");
         }
+        let answer = request(scene, 1, &json!({ "stamps": [{ "provider": "Member" }, { "provider": 7 }] })).await;
+        let fault = &answer.json()["detail"][0];
+        assert_eq!(fault["loc"], json!(["body", "stamps", 1, "provider"]));
+        assert_eq!(fault["msg"], "must be text, not 7");
         let elsewhere = "/v2/stamps/0x12/issue";
         scene.send_with_key(Method::POST, elsewhere, &scene.key, body.to_string()).await.refuses(400, "Invalid address.");
+    }
+
+    async fn the_credential_of_another_issuer_is_never_replaced_by_an_own_stamp(scene: &Scene) {
+        let scorer = listed(scene, &[1, 2]).await;
+        scene.verify(wallet(1), "Member", "theirs:1", 9).await;
+        scene.clock.advance(Duration::from_secs(1));
+        assert_eq!((issue(scene, 1).await, issue(scene, 2).await), ("other_issuer".into(), "accepted".into()));
+        assert_eq!(remove(scene, &[1, 2]).await, (2, 1));
+        assert_eq!((points(scene, scorer, 1).await, points(scene, scorer, 2).await), ("5.00000".into(), "0.00000".into()));
+        add(scene, &[1]).await;
+        scene.on_day(10);
+        assert_eq!(issue(scene, 1).await, "replaced", "theirs has expired");
+    }
+
+    async fn the_names_of_published_stamps_belong_to_their_issuers(scene: &Scene) {
+        let scorer = scene.scorer("5", &[("Discord", "1")]).await;
+        let discord = OwnStampInput { name: "Discord".parse().unwrap(), ..input(Some(scorer)) };
+        match allow_lists::create(&scene.state, &actor(scene), discord).await {
+            Err(Error::InvalidField { field, detail }) => {
+                assert!(field == "name" && detail.contains("published Stamp") && detail.contains("MyDiscord"), "{detail}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(scene.count("own_stamps").await, 0);
+    }
+
+    async fn a_list_whose_weight_is_refused_is_not_added(scene: &Scene) {
+        let scorer = scene.scorer("5", &[("A", "1")]).await;
+        let name: StampName = "Sandbox#X".parse().unwrap();
+        let refused = OwnStampInput { name: name.clone(), ..input(Some(scorer)) };
+        let create = async |input| allow_lists::create(&scene.state, &actor(scene), input).await;
+        assert!(matches!(create(refused).await, Err(Error::InvalidField { field, .. }) if field == "weights"));
+        assert_eq!(scene.count("own_stamps").await, 0);
+        create(input(Some(scorer))).await.unwrap();
+        let found = scorers::get(&scene.state.store, scene.workspace, scorer, scene.state.now()).await.unwrap();
+        assert_eq!(found.terms.weights.len(), 2);
     }
 
     async fn a_list_needs_a_free_name_and_a_scorer_that_exists(scene: &Scene) {

@@ -130,7 +130,7 @@ engines! {
         let job = jobs::add(scene, scorer, &text).await.unwrap();
         jobs::run(&scene.state).await;
         let lines = jobs::results(scene, &job, Rows::All).await;
-        assert!(lines[1].starts_with(&format!("2,{},scored,,1.5,2,false,", wallet(1))), "{}", lines[1]);
+        assert!(lines[1].starts_with(&format!("2,{},scored,,1.50000,2.00000,false,", wallet(1))), "{}", lines[1]);
         let record = signed().await;
         assert_eq!((&record["score"], &record["passing_score"]), (&"1.50000".into(), &false.into()));
         let before = |day: &str| format!("{}/history?created_at={day}", score_path(scorer, wallet(1)));

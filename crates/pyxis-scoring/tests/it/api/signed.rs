@@ -115,6 +115,11 @@ engines! {
             ("*/*", false),
             ("application/json", false),
             ("application/jwt;q=0, application/json", false),
+            ("application/json, application/jwt;q=0.1", false),
+            ("application/jwt, application/json;q=0.9", true),
+            ("application/jwt, application/json", true),
+            ("application/jwt;q=0.5, */*;q=0.8", false),
+            ("application/json;q=0.2, */*, application/jwt;q=0.5", true),
         ] {
             let mut asked = request(Method::GET, &path, &scene.key, String::new());
             asked.headers_mut().insert("accept", accept.parse().unwrap());
@@ -183,7 +188,7 @@ engines! {
         let other = signed(scene, scorer, &format!("{query}&schema=0x{}", "ab".repeat(32))).await;
         assert_eq!(other["attestation"]["message"]["schema"], json!(format!("0x{}", "ab".repeat(32))));
         let body = json!({ "challenge": "1" });
-        challenged(scene, scorer, &query, body).await.complains_about("body", "challenge");
+        challenged(scene, scorer, &query, body).await.complains_about("query", "signed");
         let large = scene.scorer("429496.72951", WEIGHTS).await;
         let refused = scene.get(&format!("{}?{query}", score_path(large, wallet(1)))).await;
         refused.refuses(
@@ -285,6 +290,12 @@ engines! {
                 "verifying_contract",
             ),
             ("signed=jwt&explain=maybe", "explain"),
+            ("signed=eip712&schema=0x12", "schema"),
+            ("signed=jwt&schema=0x12", "schema"),
+            ("signed=jwt&signed=eip712", "signed"),
+            ("signed=eip712&chain_id=1&chain_id=2", "chain_id"),
+            ("signed=jwt&challenge=1", "challenge"),
+            ("signed=jwt&audience=me", "audience"),
             ("signed=eas", "chain_id"),
             ("signed=eas&chain_id=1", "verifying_contract"),
             (
@@ -294,7 +305,11 @@ engines! {
         ] {
             scene.get(&format!("{path}?{query}")).await.complains_about("query", name);
         }
-        challenged(scene, scorer, "", json!({ "challenge": "1" })).await.complains_about("query", "signed");
+        let eas = "signed=eas&chain_id=1&verifying_contract=0x1111111111111111111111111111111111111111";
+        for query in ["", "signed=eas", eas] {
+            let refused = challenged(scene, scorer, query, json!({ "challenge": "1" })).await;
+            refused.complains_about("query", "signed");
+        }
         let long = "x".repeat(257);
         for (query, body, member) in [
             ("signed=jwt", json!({ "challenge": "" }), "challenge"),

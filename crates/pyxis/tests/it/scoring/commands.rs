@@ -29,7 +29,8 @@ engines! {
         assert_eq!(changed["weights"]["Google"], "0.52500");
         app.cli(&set).await.expect(3);
         let unknown = app.cli(&["scorer", "set-weights", &first, "Discrd=1"]).await.expect(0);
-        let said = "warning: the catalogue has no Stamp Discrd (did you mean Discord?)\n";
+        let said = "warning: the catalogue has no Stamp Discrd (did you mean Discord?); \
+                    that is fine for a Stamp that you sign yourself\n";
         assert_eq!(unknown.stderr, said);
         let done = app.cli(&["scorer", "rescore", &first, "--json"]).await.expect(0);
         assert_eq!(done.json(), json!({"scorer_id": app.bootstrap["scorer_id"], "stored": 1, "rescored": 1}));
@@ -41,6 +42,7 @@ engines! {
 
         for bad in [
             &["scorer", "show", "99"][..],
+            &["scorer", "set-weights", &first, "Discord=2", "--from", "2099-01-01T00:00:00Z"],
             &["scorer", "set-weights", &first, "--file", "nowhere.json"],
             &["scorer", "add", ""],
         ] {

@@ -156,7 +156,7 @@ engines! {
 
         let lines = results(&site, &id, "").await;
         assert_eq!((lines.len(), &*lines[0]), (4, COLUMNS));
-        assert!(lines[1].starts_with(&format!("2,{},scored,,30,20,true,", address(1))), "{}", lines[1]);
+        assert!(lines[1].starts_with(&format!("2,{},scored,,30.00000,20.00000,true,", address(1))), "{}", lines[1]);
         let (stamps, models) = lines[1].rsplit_once("}\",").unwrap();
         assert!(stamps.contains("\"\"Member\"\":{\"\"score\"\":\"\"30.00000\"\""), "{stamps}");
         let served = site.api.get(&format!("/v2/models/score/{}", address(1))).send().await.expect(200).json();
@@ -165,7 +165,7 @@ engines! {
         assert_eq!((cell(models, 8), cell(models, 9)), (&*address(1).to_string(), "12"), "{models}");
         assert!(cell(models, 11).starts_with(&format!("12 members sent to {};", address(99))), "{models}");
         assert!(lines[2].starts_with("3,nobody,invalid,not an address"), "{}", lines[2]);
-        assert!(lines[3].starts_with(&format!("4,{},scored,,0,20,false,", address(13))), "{}", lines[3]);
+        assert!(lines[3].starts_with(&format!("4,{},scored,,0.00000,20.00000,false,", address(13))), "{}", lines[3]);
         assert_eq!(results(&site, &id, "?rows=failed").await[1..], lines[2..3]);
 
         let parquet = site.owner.get(&format!("/admin/score-jobs/{id}/result?format=parquet")).send().await.expect(200);

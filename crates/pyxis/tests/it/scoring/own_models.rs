@@ -76,7 +76,10 @@ engines! {
         app.cli(&["models", "remove", "--model", "polygon", "--yes"]).await.expect(3);
         app.cli(&["models", "reset"]).await.expect(3);
         app.cli_json(&["models", "add", &path, "--model", "nft"]).await;
-        app.cli(&["models", "reset"]).await.expect(0);
+        let refused = app.cli(&["models", "reset"]).await.expect(1);
+        assert!(refused.stderr.contains("this would remove trained models and your own"), "{refused:?}");
+        assert_ne!(app.cli_json(&["models", "list"]).await["customs"], json!([]));
+        app.cli(&["models", "reset", "--yes"]).await.expect(0);
         assert_eq!(app.cli_json(&["models", "list"]).await["customs"], json!([]));
         app.cli(&["models", "reset"]).await.expect(3);
     }

@@ -89,6 +89,13 @@ engines! {
         site.app.cli(&create).await.expect(1);
         assert_eq!(site.app.cli_json(&["allow-list", "add", "EarlyMember", "--file", file]).await["changed"], 2);
         site.app.cli(&["allow-list", "add", "EarlyMember", "--file", file]).await.expect(3);
+        let marked = site.app.directory().join("marked.csv");
+        std::fs::write(&marked, format!("{},member:1\n", address(4))).unwrap();
+        let add = ["allow-list", "add", "EarlyMember", "--file", marked.to_str().unwrap()];
+        let refused = site.app.cli(&add).await.expect(1);
+        assert!(refused.stderr.contains("add --nullifiers"), "{refused:?}");
+        let refused = site.app.cli(&["allow-list", "create", "Discord"]).await.expect(1);
+        assert!(refused.stderr.contains("the name of a published Stamp"), "{refused:?}");
         assert_eq!((issue(&site, 1).await, issue(&site, 3).await), (json!("accepted"), json!("rejected")));
         assert_eq!(site.score(1).await["passing_score"], true);
         let lists = site.get("/admin/allow-lists").await;

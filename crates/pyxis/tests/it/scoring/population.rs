@@ -90,9 +90,9 @@ engines! {
         let text = export.text();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines.len(), lines[0]), (4, COLUMNS));
-        assert!(lines[2].starts_with(&format!("{},2.5,2,true,", address(2))), "{text}");
+        assert!(lines[2].starts_with(&format!("{},2.50000,2.00000,true,", address(2))), "{text}");
         let earlier = site.owner.get(&format!("{path}/export?at={then}")).send().await.expect(200).text();
-        assert!(earlier.contains(&format!("{},0.5,2,false,", address(2))), "{earlier}");
+        assert!(earlier.contains(&format!("{},0.50000,2.00000,false,", address(2))), "{earlier}");
         let parquet = site.owner.get(&format!("{path}/export?format=parquet")).send().await.expect(200);
         let parquet = SerializedFileReader::new(parquet.body).unwrap();
         let rows: Vec<_> = parquet.get_row_iter(None).unwrap().map(Result::unwrap).collect();

@@ -52,7 +52,8 @@ engines! {
         site.post(rotate, &json!({})).await.expect(409);
         let now = site.post(rotate, &json!({ "compromised": true })).await.expect(200).json();
         assert_eq!((&now["number"], &now["status"]), (&json!(3), &json!("active")));
-        site.post("/admin/score-keys/rsa/rotate", &json!({})).await.expect(404);
+        let unknown = site.post("/admin/score-keys/rsa/rotate", &json!({})).await.expect(404);
+        assert!(unknown.json()["detail"].as_str().unwrap().contains("scheme rsa; known: "), "{}", unknown.text());
         for body in [json!({ "signs_from": "soon" }), json!({ "signs_from": "2020-01-01T00:00:00Z" })] {
             site.post(rotate, &body).await.expect(422);
         }

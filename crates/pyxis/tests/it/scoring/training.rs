@@ -79,7 +79,7 @@ engines! {
         let path = format!("/v2/models/score/{}?model=polygon&explain=true", wallet(3));
         let answer = site.api.get(&path).send().await.expect(200).json();
         assert_eq!(answer["explain"]["fingerprint"], listed["fingerprint"]);
-        app.cli(&["models", "reset"]).await.expect(0);
+        app.cli(&["models", "reset", "--yes"]).await.expect(0);
         assert_eq!(app.cli_json(&["models", "list"]).await["fingerprint"], built_in["fingerprint"]);
         assert_eq!(app.sql("SELECT mark FROM activity_state"), mark);
     }

@@ -163,6 +163,17 @@ async fn a_vote_by_score_that_is_malformed_says_what_is_allowed() {
         ("scorer-id=1&decimals=2&threshold=3", 400, "Invalid strategy: decimals is for scores"),
         ("scorer-id=1&or=residence-us", 400, "Invalid strategy: or needs threshold"),
         ("scorer-id=1&and=residence-us&or=residence-us", 400, "Invalid strategy: and and or exclude"),
+        ("scorer-id=1&threshold=scorer&and=&action-id=1", 400, "Invalid strategy: and is empty"),
+        ("scorer-id=1&threshold=&explain=true", 400, "Invalid strategy: threshold is empty"),
+        ("scorer-id=1&And=gov-id", 400, "Invalid strategy: \"And\" is not a parameter; write and"),
+        (
+            "scorer-id=1&threshold=20&action_id=1",
+            400,
+            "Invalid strategy: \"action_id\" is not a parameter; write action-id",
+        ),
+        ("scorer-id=1&and=residence-us&and=gov-id", 400, "Invalid strategy: and is given twice"),
+        ("scorer-id=1&explain=yes", 400, "Invalid explain: must be true, false, 1 or 0"),
+        ("scorer-id=1&strict=maybe", 400, "Invalid strict: must be true, false, 1 or 0"),
         ("scorer-id=1&and=gov-id", 400, "Request query params do not include action-id"),
         ("scorer-id=1&and=passport", 404, "Unknown credential type"),
         ("scorer-id=1&snapshot=999999999", 400, "Snapshot is invalid"),
@@ -181,6 +192,12 @@ async fn a_vote_by_score_that_is_malformed_says_what_is_allowed() {
     let answer = site.anyone.post("/snapshot-strategies/score", &body).send().await.expect(200).json();
     assert_eq!(answer["score"][0], json!({"address": user.to_string(), "score": 0}));
     assert_eq!((&answer["score"][1]["score"], &answer["score"][1]["error"]["index"]), (&json!(0), &json!(1)));
+    let posted = async |query: &str| {
+        site.anyone.post(&format!("/snapshot-strategies/score?{query}"), &body).send().await
+    };
+    posted("threshold=scorer").await.expect(200);
+    let twice = posted("threshold=5").await.expect(400).json();
+    assert!(twice["error"].as_str().unwrap().contains("threshold is given twice"), "{twice}");
     // No scorer is open unless the operator opens it.
     let closed = VerifySite::with(Setup::new()).await;
     assert_eq!(closed.get(&path("scorer-id=1")).await.expect(404).json()["known"], Value::Null);

@@ -78,6 +78,35 @@ engines! {
         assert!(extra.contains("scorer-id=2") && extra.contains("threshold=scorer"), "{extra}");
     }
 
+    async fn proofs_that_are_ticked_count_with_the_score(setup: Setup) {
+        let site = VerifySite::with(setup.env("PX_VOTE_SCORERS", "1")).await;
+        site.app.cli_json(&["allow-list", "create", "Member", "--scorer", "1", "--weight", "25.678"]).await;
+        let wallets = [1, 2, 3].map(|number| address(number).to_string());
+        let listed = json!({"addresses": wallets[..2]});
+        site.owner.post("/admin/allow-lists/Member/addresses", &listed).send().await.expect(200);
+        let api = site.app.anonymous().with("x-api-key", site.app.bootstrap["api_key"].as_str().unwrap());
+        for wallet in &wallets[..2] {
+            let issue = json!({"stamps": [{"provider": "Member"}]});
+            api.post(&format!("/v2/stamps/{wallet}/issue"), &issue).send().await.expect(200);
+        }
+        for number in [2, 3] {
+            site.register(registration(number, Kind::GovId, number.into())).await;
+        }
+        site.app.admin("admin@people.example").await;
+        let browser = Browser::sign_in(&site.app.anonymous(), "admin@people.example").await;
+        let with = format!("strategy=score&network=10&snapshot=latest&scorer=1&action_id={ACTION}&proof-gov-id=1");
+        let wallets = wallets.join("%0A");
+        let powers = attempt(&browser, &format!("{with}&combination=and&decimals=2"), &wallets).await;
+        assert_eq!(powers.powers, ["0.00000", "25.67000", "0.00000"]);
+        assert_eq!(powers.settings["params"]["decimals"], 2);
+        let extra = powers.settings["params"]["additionalParameters"].as_str().unwrap();
+        assert_eq!(extra, format!("scorer-id=1&decimals=2&and=gov-id&action-id={ACTION}"));
+        let votes = attempt(&browser, &format!("{with}&combination=or&threshold=20"), &wallets).await;
+        assert_eq!(votes.powers, ["1", "1", "1"]);
+        let extra = votes.settings["params"]["additionalParameters"].as_str().unwrap();
+        assert_eq!(extra, format!("scorer-id=1&threshold=20&or=gov-id&action-id={ACTION}"));
+    }
+
     async fn a_vote_about_a_time_before_the_scorer_was_opened_is_409_and_never_0(setup: Setup) {
         let mut site = VerifySite::with(setup).await;
         site.app.cli_json(&["allow-list", "create", "Member", "--scorer", "1", "--weight", "25"]).await;

@@ -81,7 +81,15 @@ def _detail(members: Mapping[str, object]) -> str | None:
     if isinstance(detail, list):
         lines = [_parameter(each) for each in detail[:20] if isinstance(each, dict)]
         return _text("; ".join(lines))
-    return _text(detail) or _text(members.get("error"))
+    return _text(detail) or _text(_with_known(members))
+
+
+def _with_known(members: Mapping[str, object]) -> object:
+    """The error of a check, with the values that the parameter may have."""
+    error, known = members.get("error"), members.get("known")
+    if not isinstance(error, str) or not isinstance(known, list) or not known:
+        return error
+    return f"{error}; known: {', '.join(str(each) for each in known)}"
 
 
 def _parameter(fault: Mapping[str, object]) -> str:

@@ -89,7 +89,7 @@ def _check_length(found: int, wanted: int) -> None:
         raise InvalidResponseError(f"{found} scores for {wanted} addresses")
 
 
-def history(exchange: Exchange, scorer_id: int, address: str, before: date | datetime) -> Plan[Score | None]:
+def history(exchange: Exchange, scorer_id: int, address: str, before: date | str) -> Plan[Score | None]:
     """The latest score that was answered before a time."""
     path: dict[str, str | int] = {"scorer_id": check_scorer(scorer_id), "address": address}
     request = HISTORY.request(path, {"created_at": _moment(before)})
@@ -150,9 +150,25 @@ def check_scorer(scorer_id: int) -> int:
     return scorer_id
 
 
-def _moment(before: date | datetime) -> str:
+def _moment(before: date | str) -> str:
+    if isinstance(before, str):
+        before = _read_moment(before)
+        if isinstance(before, datetime) and before.tzinfo is None:
+            raise InvalidArgumentError("before needs a time zone: end it with Z, or with an offset such as +02:00")
+    if not isinstance(before, date):
+        raise InvalidArgumentError(f"before must be a date or a time, not {type(before).__name__}")
     if not isinstance(before, datetime):
         return before.isoformat()
     if before.tzinfo is None:
         raise InvalidArgumentError("before needs a time zone: pass tzinfo=timezone.utc for a time in UTC")
     return before.astimezone(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _read_moment(text: str) -> date:
+    try:
+        if len(text) == len("2026-01-31"):
+            return date.fromisoformat(text)
+        return datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+    except ValueError:
+        message = f"before must be a date such as 2026-01-31, or a time such as 2026-01-31T09:05:00Z, not {text!r}"
+        raise InvalidArgumentError(message) from None
