@@ -81,6 +81,11 @@ impl AllowedHosts {
         })
     }
 
+    /// True if some target is admitted by both. Two wildcards may share hosts that neither names.
+    pub fn shares_a_target_with(&self, other: &Self) -> bool {
+        self.0.iter().any(|own| other.0.iter().any(|entry| own.overlaps(entry)))
+    }
+
     /// True if there is no entry, so that nothing is admitted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -127,6 +132,18 @@ impl AllowedHost {
 
     fn admits(&self, target: &Target) -> bool {
         self.port.is_none_or(|port| port == target.port()) && self.has_host(target.host())
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        let is_same_port = self.port.is_none() || other.port.is_none() || self.port == other.port;
+        is_same_port
+            && match (&self.host, &other.host) {
+                (HostPattern::Exact(host), _) => other.has_host(host),
+                (_, HostPattern::Exact(host)) => self.has_host(host),
+                (HostPattern::Under(one), HostPattern::Under(two)) => {
+                    one.ends_with(&**two) || two.ends_with(&**one)
+                }
+            }
     }
 
     fn has_host(&self, host: &Host) -> bool {

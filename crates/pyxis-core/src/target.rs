@@ -34,7 +34,9 @@ pub enum TargetError {
     #[error("the target has a space, control character or backslash: percent-encode it")]
     ForbiddenCharacter,
     /// No scheme, another scheme, or not exactly `//` after it.
-    #[error("the target is not an absolute URL: start it with https://")]
+    #[error(
+        "the target does not begin with https:// or http://: write a whole URL, as in https://api.example.com/path"
+    )]
     NotAbsolute,
     /// `user:password@`, even if empty.
     #[error(

@@ -29,7 +29,7 @@ use crate::streams::SseGuard;
 use crate::{Error, State};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A use of a task is counted before its request is recorded and answered, which no event tells.
+/// Interval of follow-ups. No event reports the request and outcome of a counted use.
 const FOLLOW_UP: Duration = Duration::from_secs(1);
 /// Times that the page of a task is read again after a use. Later outcomes wait for a heartbeat.
 const FOLLOW_UPS: u8 = 15;
@@ -54,7 +54,7 @@ pub(crate) async fn stream(
     Page { state, who, query: ApprovalEvent { txn, task } }: Page<SignedIn, ApprovalEvent>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
-    let about = if !txn.is_empty() {
+    let subject = if !txn.is_empty() {
         let txn = inbox::txn(&txn)?;
         let row = view::row(&state.gateway, who.person.workspace(), txn).await?;
         who.require_approve(row.credential_id)?;
@@ -67,16 +67,16 @@ pub(crate) async fn stream(
     let open = state.streams.open(who.person.user.id).ok_or(Error::TooManyStreams)?;
     let token = state.cookies.read(&headers, Cookie::Session).unwrap_or_default().to_owned();
     let watcher = Watcher {
-        news: state.gateway.store.subscribe(),
+        events: state.gateway.store.subscribe(),
         stopping: state.stopping.clone(),
         workspace: who.person.workspace(),
-        about,
+        subject,
         state,
         token: pyxis_core::secret::SecretString::new(token),
         beat: every(HEARTBEAT),
         follow_up: every(FOLLOW_UP),
         follow_ups: 0,
-        said: None,
+        last_sent: None,
         _open: open,
     };
     Ok(Sse::new(messages(watcher)).into_response())
@@ -91,16 +91,16 @@ fn every(period: Duration) -> Interval {
 struct Watcher {
     state: State,
     workspace: WorkspaceId,
-    about: Subject,
+    subject: Subject,
     token: pyxis_core::secret::SecretString,
-    news: broadcast::Receiver<News>,
+    events: broadcast::Receiver<News>,
     stopping: watch::Receiver<bool>,
     beat: Interval,
     follow_up: Interval,
     /// Follow-ups that are left of the last use of the task.
     follow_ups: u8,
     /// The last message sent.
-    said: Option<LastSeen>,
+    last_sent: Option<LastSeen>,
     _open: SseGuard,
 }
 
@@ -137,14 +137,14 @@ enum Wake {
 impl Watcher {
     /// The next message; `None` ends the stream.
     async fn next(&mut self) -> Option<Event> {
-        if self.said.is_none() {
+        if self.last_sent.is_none() {
             let standing = self.read_state().await?;
             return Some(self.make_event(standing));
         }
         loop {
             let wake = self.wake().await?;
             let standing = self.read_state().await?;
-            let differs = self.said.as_ref() != Some(&standing);
+            let differs = self.last_sent.as_ref() != Some(&standing);
             match wake {
                 Wake::Changed => return Some(self.make_event(standing)),
                 _ if differs => return Some(self.make_event(standing)),
@@ -156,7 +156,7 @@ impl Watcher {
 
     fn make_event(&mut self, standing: LastSeen) -> Event {
         let data = json!(standing).to_string();
-        self.said = Some(standing);
+        self.last_sent = Some(standing);
         Event::default().event("inbox").data(data)
     }
 
@@ -170,8 +170,8 @@ impl Watcher {
                     self.follow_ups -= 1;
                     return Some(Wake::Perhaps);
                 }
-                news = self.news.recv() => match news {
-                    Ok(news) => match effect(self.workspace, self.about, news) {
+                event = self.events.recv() => match event {
+                    Ok(event) => match effect(self.workspace, self.subject, event) {
                         Some(Wake::Changed) => return Some(self.drain()),
                         Some(Wake::Used) => {
                             self.follow_ups = FOLLOW_UPS;
@@ -190,7 +190,7 @@ impl Watcher {
 
     /// Merges many changes at once into one message.
     fn drain(&mut self) -> Wake {
-        while self.news.try_recv().is_ok() {}
+        while self.events.try_recv().is_ok() {}
         Wake::Changed
     }
 
@@ -199,7 +199,7 @@ impl Watcher {
         let gateway = &self.state.gateway;
         let person = sessions::find(&gateway.store, self.token.expose(), gateway.now()).await.ok()?;
         let among = rights::load(&gateway.store, &person.user).await.ok()?.approvable();
-        let mark = match self.about {
+        let mark = match self.subject {
             Subject::Transaction(txn) => Some(view::version_tag(gateway, self.workspace, txn).await.ok()?),
             Subject::Task(id) => {
                 let task = task_view::load(&gateway.store, self.workspace, id, gateway.now()).await.ok()?;
@@ -216,13 +216,13 @@ impl Watcher {
 }
 
 /// Effect of an event on a page, if it has any.
-fn effect(own: WorkspaceId, about: Subject, news: News) -> Option<Wake> {
-    match news {
+fn effect(own: WorkspaceId, subject: Subject, event: News) -> Option<Wake> {
+    match event {
         News::Approval { workspace, .. } => (workspace == own).then_some(Wake::Changed),
         News::Task { workspace, .. } => (workspace == own).then_some(Wake::Perhaps),
         // A use of a task changes only its own page.
         News::TaskUse { workspace, task } => {
-            let is_shown = matches!(about, Subject::Task(shown) if shown == task);
+            let is_shown = matches!(subject, Subject::Task(shown) if shown == task);
             (workspace == own && is_shown).then_some(Wake::Used)
         }
         News::Unknown => Some(Wake::Perhaps),
@@ -256,9 +256,9 @@ mod tests {
         assert_eq!(effect(foreign, Subject::Task(task), used), None);
         // A proposal or a decision changes the number in the navigation of every page.
         let decided = News::Task { workspace: own, task };
-        for about in [Subject::Task(other), Subject::Inbox] {
-            assert_eq!(effect(own, about, decided), Some(Wake::Perhaps));
-            assert_eq!(effect(foreign, about, decided), None);
+        for subject in [Subject::Task(other), Subject::Inbox] {
+            assert_eq!(effect(own, subject, decided), Some(Wake::Perhaps));
+            assert_eq!(effect(foreign, subject, decided), None);
         }
     }
 }

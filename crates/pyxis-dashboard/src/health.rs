@@ -13,7 +13,7 @@ use crate::view::settings::AuditHealth;
 /// Age at which a result is computed again.
 const FRESH: Duration = Duration::from_mins(1);
 /// Longest wait of a page for a check; a long chain is checked further in the background.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The last check. The holder of the lock is checking.
 #[derive(Clone, Default)]
@@ -30,7 +30,7 @@ impl AuditCheck {
     /// The result, if it is available soon enough.
     pub(crate) async fn health(&self, gateway: &Gateway) -> AuditHealth {
         let task = tokio::spawn(check_health(Arc::clone(&self.0), gateway.clone()));
-        match tokio::time::timeout(PATIENCE, task).await {
+        match tokio::time::timeout(TIMEOUT, task).await {
             Ok(Ok(Some(checked))) => to_view(checked, gateway.now()),
             _ => AuditHealth::Unchecked,
         }

@@ -135,7 +135,7 @@ notices! {
     JobRemoved = "job-gone", true, "Job removed, with its results.";
     ScorerAdded = "scorer-new", true, "Scorer added. Programs refer to it by its ID.";
     ScorerChangeWithdrawn = "change-withdrawn", true, "Change withdrawn. Weights and threshold stay as they are.";
-    RescoreStarted = "rescore-started", true, "Recomputing outdated scores. Reload the page to see the progress.";
+    RescoreStarted = "rescore-started", true, "Recomputing stale scores. Reload the page to see the progress.";
     NothingToRescore = "nothing-to-rescore", true, "All stored scores are up to date.";
     ScorerSaved = "scorer-saved", true, "Scorer saved. Each score is recomputed when it is next requested.";
     ReviewGranted = "review-granted", true, "Review granted. The holder sees the reason.";

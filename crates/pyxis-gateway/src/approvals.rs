@@ -5,7 +5,7 @@
 
 pub mod agent_response;
 pub(crate) mod announce;
-pub mod announced;
+pub mod announcement_record;
 pub mod approver;
 pub mod batch;
 mod batch_assertion;
@@ -17,15 +17,15 @@ pub mod decide;
 pub mod delivery;
 pub(crate) mod difference;
 pub mod edit;
-pub mod edited;
+pub mod edit_record;
 pub(crate) mod execute;
 pub(crate) mod expire;
 mod failure;
 pub mod inbox;
-pub mod outcome;
 pub(crate) mod pause;
 pub(crate) mod reason;
 pub mod receipts;
+pub mod stored_response;
 pub mod tasks;
 pub mod view;
 pub mod viewer_status;

@@ -265,7 +265,7 @@ pub enum Error {
     #[error("nothing was decided: {0}")]
     InvalidDecisions(String),
     /// The transaction is already decided, or this person has already voted.
-    #[error("already decided")]
+    #[error("the request was already decided, or this person has already voted")]
     AlreadyDecided(ApprovalState),
     /// The request was edited after this person had read it.
     #[error(
@@ -358,7 +358,7 @@ impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
         let said = || error.to_string();
         match error {
-            Error::MissingKey => Self::from_kind(kinds::MISSING_KEY, "send the agent key in X-PX-Key")
+            Error::MissingKey => Self::from_kind(kinds::MISSING_KEY, "send the agent key as Authorization: Bearer to /mcp and /p/, and in X-PX-Key everywhere else")
                 .with_member("agent_action", "ask the person who runs this proxy for an agent key"),
             Error::InvalidKey => Self::from_kind(kinds::INVALID_KEY, said())
                 .with_member("agent_action", "ask the person who runs this proxy for a new agent key"),

@@ -84,7 +84,7 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
 }
 
 fn invalid(error: &serde_json::Error) -> Problem {
-    Problem::from_kind(kinds::INVALID_JSON, format!("not valid JSON: {error}"))
+    Problem::from_kind(kinds::INVALID_JSON, format!("not valid JSON: {}", syntax(error)))
 }
 
 fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
@@ -95,14 +95,47 @@ fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem
     Problem::from_kind(kinds::INVALID_FIELD, detail).with_member("field", field)
 }
 
-/// The error of serde without its position, which says nothing about a program's body. For an unknown field it names
-/// the known ones.
-fn explanation(error: &serde_json::Error) -> String {
+/// Place of a syntax error, without words of the parser.
+pub fn syntax(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return format!("it ends early, at line {} column {}", error.line(), error.column());
+    }
+    format!("look at line {} column {}", error.line(), error.column())
+}
+
+/// Names the expected and the given type in plain words; `None` if the error is about something else.
+fn wrong_type(said: &str) -> Option<String> {
+    let rest = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "))?;
+    let (found, expected) = rest.rsplit_once(", expected ")?;
+    let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i8" | "i16" | "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" | "str" | "a borrowed string" => "text",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    let found = match found {
+        "map" => "an object".to_owned(),
+        "sequence" => "a list".to_owned(),
+        other => match other.split_once(' ') {
+            Some(("string", text)) => format!("the text {text}"),
+            _ => other.split('`').nth(1).unwrap_or(other).to_owned(),
+        },
+    };
+    Some(format!("must be {expected}, not {found}"))
+}
+
+/// The error of serde without its position, which says nothing about a program's body, and without names of its types.
+/// For an unknown field it names the known ones.
+pub fn explanation(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     let said = said.strip_suffix(position.as_str()).unwrap_or(&said);
-    if let Some(value) = unknown_value(said) {
-        return value;
+    if let Some(plain) = unknown_value(said).or_else(|| wrong_type(said)) {
+        return plain;
     }
     let Some((name, expected)) = said.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, "))
     else {
@@ -177,7 +210,10 @@ mod tests {
         assert_eq!(unknown.detail(), "color: unknown field; known fields: count");
         let near = status("{\"cuont\":1}");
         assert_eq!(near.detail(), "cuont: unknown field (did you mean count?); known fields: count");
-        assert_eq!(status("{\"count\":true}").detail(), "count: invalid type: boolean `true`, expected u32");
+        for value in ["true", "null", "-1", "1.5"] {
+            let wrong = status(&format!("{{\"count\":{value}}}"));
+            assert_eq!(wrong.detail(), format!("count: must be a whole number, not {value}"));
+        }
         for text in ["{}", "", "{\"count\":1,\"count\":2}"] {
             let wrong = status(text);
             assert_eq!(

@@ -125,8 +125,8 @@ pub fn run(cli: Cli) -> ExitCode {
 #[cfg(target_os = "linux")]
 fn take_out_secrets(cli: &Cli) {
     let key = match &cli.command {
-        Command::Run(options) => &options.agent_key_env,
-        Command::Proxy(options) => &options.agent_key_env,
+        Command::Run(options) => &options.access.agent_key_env,
+        Command::Proxy(options) => &options.access.agent_key_env,
         _ => return,
     };
     let flags = cli.global.flags();
@@ -148,7 +148,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Serve { listen } => return server::run(&global, &listen).await,
         Command::Signer { listen } => return signer::run(&global, &listen).await,
         Command::Bootstrap { owner_email, reissue } => {
-            return bootstrap::run(&global, &owner_email, reissue).await;
+            return bootstrap::run(&global, owner_email.as_deref(), reissue).await;
         }
         Command::Migrate => return database::migrate(&global).await,
         Command::Status(options) => return status::run(&global, &options).await,

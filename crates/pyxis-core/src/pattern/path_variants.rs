@@ -67,8 +67,8 @@ const STEPS: [DecodeStep; 9] = [
 
 /// True if one of the variants cannot be decoded by a careful server: overlong or otherwise invalid UTF-8, or NUL. The
 /// result of a careless one is a guess.
-pub(crate) fn is_garbled(readings: &[Vec<u8>]) -> bool {
-    readings.iter().any(|reading| lenient::is_garbled(reading))
+pub(crate) fn is_garbled(variants: &[Vec<u8>]) -> bool {
+    variants.iter().any(|reading| lenient::is_garbled(reading))
 }
 
 struct VariantSet(Vec<Vec<u8>>);

@@ -2,7 +2,7 @@
 
 use super::content::CompiledContentRules;
 use super::method::MethodSet;
-use super::pattern_lists::{Path, PathReadings, PatternList, PermitList};
+use super::pattern_lists::{Path, PathVariants, PatternList, PermitList};
 use super::{Decision, Method, Policy, PolicyVerdict, Rule};
 use crate::target::Target;
 
@@ -92,9 +92,9 @@ impl CompiledPolicy {
             }
             protects = true;
             match path.path_variants() {
-                PathReadings::One => here.find(path.text),
-                PathReadings::Several(paths) => paths.iter().filter_map(|path| here.find(path)).min(),
-                PathReadings::TooMany => return Some(decision),
+                PathVariants::One => here.find(path.text),
+                PathVariants::Several(paths) => paths.iter().filter_map(|path| here.find(path)).min(),
+                PathVariants::TooMany => return Some(decision),
             }
             .map(|position| Decision { pattern: list.text(position), ..decision })
         });

@@ -8,11 +8,11 @@ use crate::target::Target;
 /// A path with its variants, computed on demand.
 pub(super) struct Path<'a> {
     pub(super) text: &'a [u8],
-    readings: OnceCell<PathReadings>,
+    variants: OnceCell<PathVariants>,
 }
 
 /// The variants of a path; usually only the path itself.
-pub(super) enum PathReadings {
+pub(super) enum PathVariants {
     One,
     Several(Vec<Vec<u8>>),
     TooMany,
@@ -20,20 +20,20 @@ pub(super) enum PathReadings {
 
 impl<'a> Path<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, readings: OnceCell::new() }
+        Self { text, variants: OnceCell::new() }
     }
 
-    pub(super) fn path_variants(&self) -> &PathReadings {
-        self.readings.get_or_init(|| {
+    pub(super) fn path_variants(&self) -> &PathVariants {
+        self.variants.get_or_init(|| {
             if is_unambiguous(self.text) {
-                return PathReadings::One;
+                return PathVariants::One;
             }
-            variants(self.text).map_or(PathReadings::TooMany, PathReadings::Several)
+            variants(self.text).map_or(PathVariants::TooMany, PathVariants::Several)
         })
     }
 
     pub(super) fn is_garbled(&self) -> bool {
-        matches!(self.path_variants(), PathReadings::Several(paths) if is_garbled(paths))
+        matches!(self.path_variants(), PathVariants::Several(paths) if is_garbled(paths))
     }
 }
 
@@ -94,12 +94,12 @@ impl PermitList {
     pub(super) fn permits(&self, target: &Target, path: &Path<'_>) -> Option<&str> {
         let position = self.exact.index.patterns_of_host(target.host(), target.port()).find(path.text)?;
         let stays = match path.path_variants() {
-            PathReadings::One => true,
-            PathReadings::Several(paths) => {
+            PathVariants::One => true,
+            PathVariants::Several(paths) => {
                 let area = self.area.patterns_of_host(target.host(), target.port());
                 !path.is_garbled() && paths.iter().all(|path| area.find(path).is_some())
             }
-            PathReadings::TooMany => false,
+            PathVariants::TooMany => false,
         };
         stays.then(|| self.exact.text(position)).flatten()
     }

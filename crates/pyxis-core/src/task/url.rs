@@ -55,7 +55,7 @@ impl TaskUrl {
             return Err(plain_form(scheme, rest));
         }
         let path = path_of(&parsed);
-        if !variants(path.as_bytes()).is_ok_and(|readings| !is_garbled(&readings)) {
+        if !variants(path.as_bytes()).is_ok_and(|variants| !is_garbled(&variants)) {
             return Err(TaskUrlError::Ambiguous);
         }
         let host = parsed.host.ok_or(TaskUrlError::Host)?;

@@ -1,7 +1,7 @@
 //! Line of a request's page with the people and rooms that were asked, and the next escalation step.
 
 use pyxis_core::chat::ChatPlatform;
-use pyxis_gateway::approvals::announced::NamedAnnouncement;
+use pyxis_gateway::approvals::announcement_record::NamedAnnouncement;
 use pyxis_gateway::approvals::view::ApprovalView;
 
 use crate::text;

@@ -87,7 +87,7 @@ impl Cards {
         let target = Target::parse(&view.target).ok().filter(|_| !view.target_redacted);
         let assigned = self.rights.may_approve(row.credential_id);
         let policy = self.policies.get(&row.credential_id);
-        let stands = viewer_status::viewer_status(&self.approver, assigned, row, policy, &view.votes);
+        let status = viewer_status::viewer_status(&self.approver, assigned, row, policy, &view.votes);
         // A target that no longer parses is shown as it is; it could not be sent either.
         let path = target.as_ref().map_or(view.target.as_str(), Target::wire);
         Card {
@@ -122,10 +122,10 @@ impl Cards {
             edit: None,
             requested: self.when(row.created_at),
             expires: self.when(row.expires_at),
-            min_approvals: stands.needed,
+            min_approvals: status.needed,
             asked: announcement_line::line(view),
             approvals: self.approvals(view),
-            state: self.state(view, target.as_ref(), stands),
+            state: self.state(view, target.as_ref(), status),
             under_way: row.state == ApprovalState::Approved && row.forward_state != ForwardState::Done,
             response: None,
             has_receipt: self.place != ReturnTo::Inbox && has_receipt(row),
@@ -150,19 +150,19 @@ impl Cards {
         yes.map(|vote| Vote { by: vote.email.clone(), at: self.when(vote.created_at) }).collect()
     }
 
-    fn state(&self, view: &ApprovalView, target: Option<&Target>, stands: ViewerStatus) -> CardState {
+    fn state(&self, view: &ApprovalView, target: Option<&Target>, status: ViewerStatus) -> CardState {
         let row = &view.row;
         let at = self.when(row.decided_at.unwrap_or(row.expires_at));
         let by = row.decided_by_email.clone().unwrap_or_else(|| "someone".to_owned());
         match row.state {
-            ApprovalState::Pending => match stands.bar {
+            ApprovalState::Pending => match status.bar {
                 None => {
-                    CardState::Open { grant: self.grant_offer(view, target, stands.needed), passkey: false }
+                    CardState::Open { grant: self.grant_offer(view, target, status.needed), passkey: false }
                 }
                 Some(Blocker::Passkey) if self.has_passkey => {
-                    CardState::Open { grant: self.grant_offer(view, target, stands.needed), passkey: true }
+                    CardState::Open { grant: self.grant_offer(view, target, status.needed), passkey: true }
                 }
-                Some(bar) => CardState::Watching { why: self.blocker_text(view, bar, stands.needed) },
+                Some(bar) => CardState::Watching { why: self.blocker_text(view, bar, status.needed) },
             },
             ApprovalState::Approved => {
                 let (result, failed) = labels::result(row);

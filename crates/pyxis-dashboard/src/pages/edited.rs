@@ -1,7 +1,7 @@
 //! The changes that people made to a request, for its card.
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_gateway::approvals::edited::ValueChange;
+use pyxis_gateway::approvals::edit_record::ValueChange;
 use pyxis_gateway::approvals::view::ApprovalView;
 
 use crate::view::Timestamp;

@@ -28,7 +28,7 @@ use crate::{Error, State};
 /// Path of the page.
 pub(super) const HERE: &str = "/app";
 /// Time for each part to respond before it counts as broken.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) async fn page(Page { state, who, .. }: Page<SignedIn>) -> Result<Response, Error> {
     let manager = who.person.user.role.is_manager();
@@ -72,7 +72,7 @@ pub(crate) async fn skip(
 
 /// Health of the parts that requests need, as in `/readyz`.
 async fn health(gateway: &pyxis_gateway::State) -> Vec<HealthPart> {
-    let health = readiness::check(gateway, PATIENCE).await;
+    let health = readiness::check(gateway, TIMEOUT).await;
     let parts =
         [("Database", health.database), ("Audit trail", health.audit), ("Name resolution", health.resolver)];
     parts.into_iter().map(|(name, works)| HealthPart { name, works }).collect()

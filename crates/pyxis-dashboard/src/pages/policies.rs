@@ -260,6 +260,7 @@ pub(crate) async fn explain(
         agent: None,
         body: Some(&*body).filter(|body| !body.is_empty()),
         content_type: Some(&content_type),
+        sent: None,
     };
     let said = explanation::explain(&state.gateway, workspace, &name, &request).await?;
     let answer = Some(explained(said, &method));

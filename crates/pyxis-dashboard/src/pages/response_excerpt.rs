@@ -1,7 +1,7 @@
 //! The beginning of the response to an approved request.
 
 use pyxis_core::approval_mode::ApprovalState;
-use pyxis_gateway::approvals::outcome::{self, OutcomeView};
+use pyxis_gateway::approvals::stored_response::{self, OutcomeView};
 use pyxis_gateway::approvals::view::ApprovalView;
 use pyxis_store::Store;
 use pyxis_store::cipher::Keyring;
@@ -32,7 +32,7 @@ pub(super) async fn load(
     }
     let approver = who.person.approver(surface(place));
     let assigned = who.rights.may_approve(view.row.credential_id);
-    let outcome = outcome::load(store, keyring, &approver, assigned, view).await?;
+    let outcome = stored_response::load(store, keyring, &approver, assigned, view).await?;
     Ok(outcome.map(excerpt))
 }
 

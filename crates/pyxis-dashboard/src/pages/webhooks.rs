@@ -211,7 +211,8 @@ async fn page(
     form: WebhookForm,
 ) -> Result<Response, Error> {
     let (now, id) = (state.gateway.now(), webhook.row.id);
-    let [pending, delivered, failed] = webhooks::counts(&state.gateway, who.person.workspace(), id).await?;
+    let [pending, delivered, failed] =
+        webhooks::counts(&state.gateway.store, who.person.workspace(), id).await?;
     let status = DeliveryStatus::from_name(&which.status);
     let before = which.before.parse().ok();
     let q = which.q.trim();

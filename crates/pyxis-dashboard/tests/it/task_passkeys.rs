@@ -74,6 +74,7 @@ impl Scene {
             agent: Some("default-agent"),
             body: Some(body),
             content_type: Some("application/json"),
+            sent: None,
         };
         let explained =
             explanation::explain(&self.server.gateway, self.team.id, "billing", &request).await.unwrap();

@@ -27,7 +27,7 @@ use crate::approvals::tasks::TaskEnds;
 use crate::credentials::outbound::{ConnectionUse, Outbound, dispatch};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::requests::authorize;
-use crate::credentials::{kinds, signing_keys, sought};
+use crate::credentials::{kinds, search_strings, signing_keys};
 use crate::error::{Error, Result};
 use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
 use crate::runtime::secret_value::SecretValue;
@@ -161,7 +161,7 @@ pub fn warnings(keyring: &Keyring, row: &CredentialRow) -> Vec<String> {
         format!(
             "{field} has fewer than {} characters, so responses are not searched for it alone: ordinary text \
              is full of such words. Use a longer one if the service allows it.",
-            sought::MIN_CHARS
+            search_strings::MIN_CHARS
         )
     };
     unusable.into_iter().chain(short.into_iter().map(warning)).collect()

@@ -196,8 +196,8 @@ pub async fn deliveries(
 }
 
 /// Number of an endpoint's pending, delivered and failed deliveries.
-pub async fn counts(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<[i64; 3]> {
-    Ok(deliveries::counts(&state.store, workspace, id).await?)
+pub async fn counts(store: &Store, workspace: WorkspaceId, id: WebhookId) -> Result<[i64; 3]> {
+    Ok(deliveries::counts(store, workspace, id).await?)
 }
 
 /// The delivery with this id, with its body.

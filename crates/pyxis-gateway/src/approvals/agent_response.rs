@@ -23,9 +23,9 @@ use pyxis_store::{Store, undelivered};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::announced::{AnnouncementRecord, AnonymousAnnouncement};
+use super::announcement_record::{AnnouncementRecord, AnonymousAnnouncement};
 use super::decide::is_settled;
-use super::edited::{EditedRecord, PX_EDITED, YES};
+use super::edit_record::{EditedRecord, PX_EDITED, YES};
 use super::expire;
 use super::failure::ForwardFailure;
 use super::wait_for_decision::wait_until_settled;

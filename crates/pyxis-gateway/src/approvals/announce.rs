@@ -59,7 +59,7 @@ async fn end_announcements(
 
 /// Updates messages after one of several required approvals.
 pub(crate) async fn voted(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    chats::renew(now, tx, row).await
+    chats::refresh(now, tx, row).await
 }
 
 /// Announces an approval. Its result is announced later, by [`sent`].

@@ -39,12 +39,12 @@ impl BatchItem {
         approver: &Approver,
         proof: &AuthMethod,
     ) -> Result<DecisionOutcome> {
-        let (word, note) = match self.verdict {
+        let (decision, note) = match self.verdict {
             Verdict::Approve => (Decision::Approve(None), self.reason.clone()),
             Verdict::Deny => (Decision::Deny(self.reason.clone()), None),
         };
         let reviewed = Reviewed { digest: self.digest.clone(), ..Reviewed::default() };
-        decide::decide_reviewed(state, approver, self.txn()?, word, proof, note, &reviewed).await
+        decide::decide_reviewed(state, approver, self.txn()?, decision, proof, note, &reviewed).await
     }
 }
 

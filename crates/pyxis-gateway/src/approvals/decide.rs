@@ -99,7 +99,7 @@ pub struct DecisionOutcome {
     pub grant: Option<GrantId>,
 }
 
-/// Applies `word` to `txn`.
+/// Applies `decision` to `txn`.
 ///
 /// # Errors
 /// `NotFound`, `AlreadyDecided` (also for a second vote by one person), `NotEligible`, `PasskeyRequired`,
@@ -108,9 +108,9 @@ pub async fn decide(
     state: &State,
     approver: &Approver,
     txn: TxnId,
-    word: Decision,
+    decision: Decision,
 ) -> Result<DecisionOutcome> {
-    decide_with(state, approver, txn, word, &AuthMethod::Session, None).await
+    decide_with(state, approver, txn, decision, &AuthMethod::Session, None).await
 }
 
 /// Like [`decide`], with an authentication other than a session. `note` is a comment on an approval, for the record.
@@ -121,11 +121,11 @@ pub async fn decide_with(
     state: &State,
     approver: &Approver,
     txn: TxnId,
-    word: Decision,
+    decision: Decision,
     proof: &AuthMethod,
     note: Option<String>,
 ) -> Result<DecisionOutcome> {
-    decide_reviewed(state, approver, txn, word, proof, note, &Reviewed::default()).await
+    decide_reviewed(state, approver, txn, decision, proof, note, &Reviewed::default()).await
 }
 
 /// Like [`decide_with`], for a person who says what they read, and may change it before they approve. A request that
@@ -138,27 +138,27 @@ pub async fn decide_reviewed(
     state: &State,
     approver: &Approver,
     txn: TxnId,
-    word: Decision,
+    decision: Decision,
     proof: &AuthMethod,
     note: Option<String>,
     reviewed: &Reviewed,
 ) -> Result<DecisionOutcome> {
     let note = reason::trimmed(note)?;
-    let redactor = match (&word, &note) {
+    let redactor = match (&decision, &note) {
         (Decision::Deny(None) | Decision::Approve(None), None) => Redactor::default(),
         _ => Redactor::of_workspace(&state.store, &state.keyring, approver.workspace, &[]).await?,
     };
-    let (word, note) = spoken(&redactor, word, note)?;
+    let (decision, note) = redact_decision(&redactor, decision, note)?;
     let digest = reviewed.digest.as_deref();
     for _ in 0..ATTEMPTS {
-        let edit = match (&word, &reviewed.edit) {
+        let edit = match (&decision, &reviewed.edit) {
             (Decision::Approve(_), Some(edit)) => {
                 Some(edit::prepare(state, approver, txn, digest, edit).await?)
             }
             _ => None,
         };
         let submission = Submission { approver, proof, redactor: &redactor, digest, edit };
-        if let Some(decided) = submission.attempt(state, txn, word.clone(), note.clone()).await? {
+        if let Some(decided) = submission.attempt(state, txn, decision.clone(), note.clone()).await? {
             return Ok(decided);
         }
     }
@@ -180,12 +180,12 @@ impl Submission<'_> {
         &self,
         state: &State,
         txn: TxnId,
-        word: Decision,
+        decision: Decision,
         note: Option<String>,
     ) -> Result<Option<DecisionOutcome>> {
         let (now, approver) = (state.now(), self.approver);
         let mut tx = state.store.begin().await?;
-        if let Decision::Approve(Some(_)) = word {
+        if let Decision::Approve(Some(_)) = decision {
             let row = approvals::find(&mut tx, approver.workspace, txn).await?;
             let row = row.ok_or(Error::not_found("transaction"))?;
             policies::lock(&mut tx, row.workspace_id, row.credential_id).await?;
@@ -205,7 +205,7 @@ impl Submission<'_> {
             super::expire::expire_if_due(state, row).await?;
             return Err(Error::AlreadyDecided(ApprovalState::Expired));
         }
-        if matches!(word, Decision::Approve(_)) {
+        if matches!(decision, Decision::Approve(_)) {
             edit::check_seen(&row, self.digest)?;
         }
         let mut void = 0;
@@ -223,7 +223,7 @@ impl Submission<'_> {
                 return Ok(None);
             }
         }
-        let decided = match word {
+        let decided = match decision {
             Decision::Approve(wish) => case.approve(&mut tx, wish).await?,
             Decision::Deny(reason) => case.deny(&mut tx, reason).await?,
         };
@@ -263,13 +263,17 @@ struct DecisionContext<'a> {
 }
 
 /// Redacts the workspace's secrets from a person's text, which is stored, sent to the agent, and exported.
-fn spoken(redactor: &Redactor, word: Decision, note: Option<String>) -> Result<(Decision, Option<String>)> {
+fn redact_decision(
+    redactor: &Redactor,
+    decision: Decision,
+    note: Option<String>,
+) -> Result<(Decision, Option<String>)> {
     let clean = |text: Option<String>| text.map(|text| redactor.text(&text));
-    let word = match word {
+    let decision = match decision {
         Decision::Deny(reason) => Decision::Deny(clean(reason::trimmed(reason)?)),
-        word @ Decision::Approve(_) => word,
+        decision @ Decision::Approve(_) => decision,
     };
-    Ok((word, clean(note)))
+    Ok((decision, clean(note)))
 }
 
 impl DecisionContext<'_> {

@@ -8,7 +8,7 @@ use pyxis_store::{Store, approvals};
 pub use pyxis_store::approvals::{MethodRisk, PendingAsker};
 
 use super::view::{ApprovalView, Filter, list_redacted, open_request, wanted};
-use super::{edited, expire};
+use super::{edit_record, expire};
 use crate::error::Result;
 use crate::runtime::state::State;
 
@@ -33,7 +33,7 @@ pub async fn page(
         let Some(sealed) = stored.remove(&view.row.txn_id) else { continue };
         let request = open_request(&state.keyring, &view.row, &sealed)?;
         // One more statement for each edited request.
-        let asked = edited::original_request(&state.store, &state.keyring, &view.row).await?;
+        let asked = edit_record::original_request(&state.store, &state.keyring, &view.row).await?;
         view.show_request(&redactor, request, asked.as_ref());
     }
     Ok(views)

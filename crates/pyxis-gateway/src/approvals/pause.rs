@@ -51,11 +51,11 @@ pub(crate) async fn store(
     let dedupe = dedupe(asked, &request.target, &request.body);
     let workspace = asked.agent.workspace_id();
     for _ in 0..ATTEMPTS {
-        if let Some(twin) =
+        if let Some(duplicate) =
             approvals::find_pending_duplicate(&state.store, workspace, &dedupe, state.now()).await?
         {
-            join(&state.store, claim, &twin).await?;
-            return Ok(twin);
+            join(&state.store, claim, &duplicate).await?;
+            return Ok(duplicate);
         }
         match insert(state, asked, matched, kind, request, &dedupe, claim).await {
             Ok(row) => {
@@ -68,14 +68,14 @@ pub(crate) async fn store(
             }
             Err(error @ (Error::TooManyPending { .. } | Error::QuotaExceeded(_))) => {
                 // The identical request may have taken the last place.
-                let twin =
+                let duplicate =
                     approvals::find_pending_duplicate(&state.store, workspace, &dedupe, state.now()).await?;
-                let Some(twin) = twin else {
+                let Some(duplicate) = duplicate else {
                     records::record_refusal(state, asked, &error);
                     return Err(error);
                 };
-                join(&state.store, claim, &twin).await?;
-                return Ok(twin);
+                join(&state.store, claim, &duplicate).await?;
+                return Ok(duplicate);
             }
             Err(error) => return Err(error),
         }
@@ -84,11 +84,11 @@ pub(crate) async fn store(
 }
 
 /// Links a claimed key to a transaction that exists already.
-pub(super) async fn join(store: &Store, claim: Option<&Claimed>, twin: &ApprovalRow) -> Result<()> {
+pub(super) async fn join(store: &Store, claim: Option<&Claimed>, duplicate: &ApprovalRow) -> Result<()> {
     match claim {
         None => Ok(()),
         Some(claim) => {
-            claim.attach(store, twin.txn_id).await?;
+            claim.attach(store, duplicate.txn_id).await?;
             claim.tied();
             Ok(())
         }

@@ -15,10 +15,10 @@ use pyxis_store::cipher::{Keyring, Sealed};
 use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
 
-use super::announced::{self, NamedAnnouncement};
+use super::announcement_record::{self, NamedAnnouncement};
 use super::difference::{RequestDifference, parameters};
-use super::edited::EditedRecord;
-use super::{edited, expire};
+use super::edit_record::EditedRecord;
+use super::{edit_record, expire};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::requests::content;
 use crate::credentials::signing;
@@ -294,11 +294,11 @@ pub async fn load_view(state: &State, workspace: WorkspaceId, txn: TxnId) -> Res
     let request = request(&state.store, &state.keyring, &row).await?;
     let mut view = ApprovalView::from_row(row, votes, &redactor, &target);
     if let Some(request) = request {
-        let asked = edited::original_request(&state.store, &state.keyring, &view.row).await?;
+        let asked = edit_record::original_request(&state.store, &state.keyring, &view.row).await?;
         view.show_request(&redactor, request, asked.as_ref());
     }
-    view.announced = announced::load_named(&state.store, &view.row).await?;
-    view.next_step = announced::next_step(&state.store, &view.row).await?;
+    view.announced = announcement_record::load_named(&state.store, &view.row).await?;
+    view.next_step = announcement_record::next_step(&state.store, &view.row).await?;
     Ok(view)
 }
 

@@ -32,7 +32,7 @@ use pyxis_core::target::Target;
 use pyxis_net::{Body, Client};
 use zeroize::Zeroizing;
 
-use super::sought::{Sought, is_long};
+use super::search_strings::{SearchStrings, is_long};
 use super::token_endpoint::{GrantedToken, TokenError};
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
@@ -47,8 +47,13 @@ pub(crate) trait Behavior: Sync {
     fn check(&self, secret: &SecretValue) -> Result<()>;
 
     /// Adds what of the stored secret must not come back, in the form in which it goes out.
-    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
-        seek_parts(secret, is_secret, sought);
+    fn collect_secrets(
+        &self,
+        secret: &SecretValue,
+        is_secret: fn(&str) -> bool,
+        search_strings: &mut SearchStrings,
+    ) {
+        seek_parts(secret, is_secret, search_strings);
     }
 
     /// Parts of a secret that are too short to be searched for in responses, as inputs name them.
@@ -107,7 +112,7 @@ pub(crate) struct Attached {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
     /// Strings that must not come back.
-    pub(crate) sought: Sought,
+    pub(crate) search_strings: SearchStrings,
     pub(crate) client: Client,
     /// The target without parameters that only a signature may have, if it had any.
     pub(crate) target: Option<Target>,
@@ -143,19 +148,19 @@ pub(crate) fn sets_parameter(auth: Option<&Auth>, name: &str) -> bool {
     auth.is_some_and(|auth| behavior(auth).sets_parameter(name))
 }
 
-/// What the stored secret alone says. Without `auth` it is the token of a sidecar, which is told nothing else.
-pub(crate) fn collect_from_secret(auth: Option<&Auth>, secret: &SecretValue) -> Sought {
-    let mut sought = Sought::default();
+/// Collects the strings that follow from the stored secret alone. Without `auth` it is the token of a sidecar.
+pub(crate) fn collect_from_secret(auth: Option<&Auth>, secret: &SecretValue) -> SearchStrings {
+    let mut search_strings = SearchStrings::default();
     match (auth, secret.text()) {
-        (Some(auth), _) => behavior(auth).collect_secrets(secret, auth.kind().is_secret, &mut sought),
-        (None, Some(token)) => bearer::collect_token(token, &mut sought),
+        (Some(auth), _) => behavior(auth).collect_secrets(secret, auth.kind().is_secret, &mut search_strings),
+        (None, Some(token)) => bearer::collect_token(token, &mut search_strings),
         (None, None) => {}
     }
-    sought
+    search_strings
 }
 
-fn seek_parts(secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
-    secret.named_parts().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| sought.add(value));
+fn seek_parts(secret: &SecretValue, is_secret: fn(&str) -> bool, search_strings: &mut SearchStrings) {
+    secret.named_parts().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| search_strings.add(value));
 }
 
 /// Parts of a secret that are too short to be searched for in responses.

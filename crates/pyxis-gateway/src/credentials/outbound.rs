@@ -27,7 +27,8 @@ use zeroize::Zeroizing;
 
 use self::relay::ScrubbedBody;
 use super::kinds;
-use super::sought::Sought;
+use super::requests::control::is_of_tool;
+use super::search_strings::SearchStrings;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
@@ -78,7 +79,7 @@ pub(crate) struct UpstreamResponse {
     pub(crate) switched: Option<SwitchedConnection>,
 }
 
-/// The agent's headers without what must not go upstream.
+/// The agent's headers without what must not go upstream. A tool behind `pyxis run` keeps its own `Prefer`.
 pub(crate) fn clean_headers(sent: &HeaderMap, credential: &ResolvedCredential) -> HeaderMap {
     let named = connection_tokens(sent);
     let mut clean = HeaderMap::with_capacity(sent.len());
@@ -95,7 +96,9 @@ pub(crate) fn clean_headers(sent: &HeaderMap, credential: &ResolvedCredential) -
     clean.remove("if-range");
     // An older name of it, which some servers still obey.
     clean.remove("request-range");
-    remove_wait(&mut clean);
+    if !is_of_tool(sent) {
+        remove_wait(&mut clean);
+    }
     if credential.row.connector == Connector::Sidecar {
         // On this leg the header belongs to the sidecar's own token.
         clean.remove(AUTHORIZATION);
@@ -156,7 +159,7 @@ pub(crate) async fn dispatch(
     }
     let needles = match opened {
         Some(opened) => needles(credential, &opened),
-        None => Arc::new(Sought::default().needles(&credential.row.name)),
+        None => Arc::new(SearchStrings::default().needles(&credential.row.name)),
     };
     wrap(&state.config, credential, connection, response, needles)
 }

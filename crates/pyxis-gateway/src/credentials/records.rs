@@ -88,18 +88,18 @@ struct OutcomeDetail {
 pub(crate) fn forward(
     state: &State,
     asked: &ValidatedRequest<'_>,
-    passage: &AllowedBy,
+    allowed_by: &AllowedBy,
     words: &RedactedRequest,
 ) -> AuditRecord {
     let mut record = base(state.now(), asked, AuditDecision::Auto, words);
-    let (rule, pattern) = (passage.matched.rule.as_str(), passage.matched.pattern.as_deref());
+    let (rule, pattern) = (allowed_by.matched.rule.as_str(), allowed_by.matched.pattern.as_deref());
     let node = sending_node(&state.config, state.node);
-    let task_id = passage.task.map(|claimed| claimed.task);
+    let task_id = allowed_by.task.map(|claimed| claimed.task);
     record.detail = json(&ForwardDetail { node, task_id, ..ForwardDetail::new(asked, rule, pattern, words) });
     if task_id.is_some() {
         record.decision = Some(AuditDecision::Task.into());
     }
-    if let Some(grant) = &passage.grant {
+    if let Some(grant) = &allowed_by.grant {
         record.decision = Some(AuditDecision::Grant.into());
         record.grant_id = Some(grant.id);
         state.metrics().grant_uses.increment(1);
@@ -201,7 +201,7 @@ fn of_approved(now: UnixMillis, row: &ApprovalRow) -> AuditRecord {
     record
 }
 
-/// What became of the request recorded as `seq`.
+/// Outcome record of the request recorded as `seq`.
 pub(crate) fn outcome(
     now: UnixMillis,
     workspace: WorkspaceId,

@@ -31,7 +31,7 @@ pub(crate) fn signing_key(credential: &ResolvedCredential) -> Result<&Described>
     }
 }
 
-/// What is asked for, as it was sent.
+/// Reads a signing request.
 pub(crate) fn read(body: &Bytes) -> Result<SignRequest> {
     json::parse(body).map_err(|problem| {
         let field = problem.member("field").and_then(|field| field.as_str().map(str::to_owned));
@@ -101,9 +101,9 @@ pub struct PayloadView {
 pub struct Typed {
     /// The type of the message.
     pub primary_type: String,
-    /// Who the signature is for.
+    /// Domain of the signature.
     pub domain: Vec<PayloadField>,
-    /// What is said.
+    /// Message to sign.
     pub message: Vec<PayloadField>,
 }
 

@@ -23,19 +23,19 @@ use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
 
 /// Largest answer that is read, in bytes.
-const MAX_ANSWER: usize = 64 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024;
 /// Longest accepted lifetime.
 const MAX_LIFE: u64 = 366 * 24 * 3600;
 /// Longest scope that is kept, in bytes.
 const MAX_SCOPE: usize = 4096;
-/// Seconds between two clocks that are worth a word. `Date` and network take a few.
+/// Seconds between two clocks that are worth reporting. `Date` and network take a few.
 const CLOCK_DIFFERS: u64 = 30;
 
-/// What a token endpoint gave.
+/// Response of a token endpoint.
 pub(crate) struct GrantedToken {
     pub(crate) access_token: Zeroizing<String>,
     pub(crate) refresh_token: Option<Zeroizing<String>>,
-    /// How long the access token is good.
+    /// Lifetime of the access token.
     pub(crate) life: Option<Duration>,
     /// Until when, where the endpoint says it that way.
     pub(crate) expires_at: Option<UnixMillis>,
@@ -285,7 +285,7 @@ pub(crate) async fn send(
     let ahead = clock_ahead(answer.headers(), clock.now());
     let body = pyxis_net::body::IdleTimeout::new(answer.into_body(), config.forward_timeout);
     let bytes =
-        Zeroizing::new(pyxis_net::body::read_capped(body, MAX_ANSWER).await.map_err(unreachable)?.to_vec());
+        Zeroizing::new(pyxis_net::body::read_capped(body, MAX_RESPONSE).await.map_err(unreachable)?.to_vec());
     read(status, &bytes, ahead)
 }
 

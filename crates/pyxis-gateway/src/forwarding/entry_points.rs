@@ -12,7 +12,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::timeout;
 
 use crate::admin::explanation;
-pub use crate::admin::explanation::{ExplainedRequest, Explanation};
+pub use crate::admin::explanation::{ExplainedRequest, Explanation, SentParts};
 pub use crate::credentials::requests::caller::CallerKey;
 use crate::credentials::requests::control;
 use crate::error::{Error, Result};

@@ -35,7 +35,7 @@ use crate::runtime::state::State;
 /// Lifetime of a challenge.
 pub const LIFETIME: Duration = Duration::from_mins(2);
 /// Maximum length of an authenticator's answer, in bytes.
-const MAX_ANSWER: usize = 32 * 1024;
+const MAX_RESPONSE: usize = 32 * 1024;
 
 /// Data that a browser needs for a ceremony.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl CeremonyResponse {
     }
 
     fn parse<T: Credential>(&self) -> Result<T> {
-        if self.credential.len() > MAX_ANSWER {
+        if self.credential.len() > MAX_RESPONSE {
             return Err(Error::PasskeyRefused("the response is too long"));
         }
         serde_json::from_str(&self.credential)

@@ -2,7 +2,6 @@
 //!
 //! Messages are rows, stored with the change that they announce ([`crate::approvals::announce`]). For each platform
 //! an outbox posts and edits them, and a reader receives people's actions. Nothing else waits for either.
-
 //!
 //! A platform is a folder here and a line in [`PLATFORMS`], with its names in [`pyxis_core::chat`]. Everything else works
 //! with all that are registered (`docs/guides/add-a-chat-platform.md`).

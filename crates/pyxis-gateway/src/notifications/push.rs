@@ -57,7 +57,7 @@ const NAP: Duration = Duration::from_secs(2);
 /// Maximum delay between attempts.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 /// Maximum size of an error response that is read, in bytes; longer ones are left out.
-const ANSWER_MAX: usize = 16 * 1024;
+const MAX_RESPONSE: usize = 16 * 1024;
 /// Maximum length of a stored error response, in characters.
 const WORDS: usize = 200;
 /// Length of a browser's authentication secret, in bytes.
@@ -348,7 +348,7 @@ async fn send(
 
 /// Beginning of a response, for display.
 async fn read_excerpt(body: Incoming) -> String {
-    let bytes = read_capped(body, ANSWER_MAX).await.unwrap_or_default();
+    let bytes = read_capped(body, MAX_RESPONSE).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     text.trim().chars().take(WORDS).map(pyxis_core::preview::visible).collect()
 }

@@ -1,5 +1,5 @@
 //! Webhooks. Events are stored in an outbox in the transaction of their change, and sent to each endpoint through a
-//! separate lane.
+//! separate queue.
 
 mod attempt;
 pub(crate) mod endpoint_queues;

@@ -9,7 +9,7 @@ mod repeated_names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use names::{BANNED_FUNCTIONS, BANNED_MODULES, BANNED_TEST_MODULES, BANNED_TYPES};
+use names::{BANNED_FUNCTIONS, BANNED_MODULES, BANNED_TEST_MODULES, BANNED_TYPES, BANNED_VALUES};
 use other_files::{Phrases, other_files};
 use prose::Block;
 
@@ -107,6 +107,17 @@ fn types_modules_and_functions_have_names_that_the_field_knows() {
             .chain(functions.filter(|name| BANNED_FUNCTIONS.contains(&name.as_str())))
             .chain(module(&file).filter(|name| is_module(name)));
         broken.extend(found.map(|name| format!("{}: {name}", file.display())));
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn variables_fields_and_constants_have_names_that_the_field_knows() {
+    let mut broken = Vec::new();
+    for file in sources().into_iter().filter(|file| !is_test(file)) {
+        let text = read(&file);
+        let found = names::values(&text).into_iter().filter(|(_, name)| BANNED_VALUES.contains(name));
+        broken.extend(found.map(|(number, name)| format!("{}:{number}: {name}", file.display())));
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

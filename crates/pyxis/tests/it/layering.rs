@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use self::modules::ModuleSource;
 
-/// Our crates that each crate may use, from the bottom up. Crates of later releases are already listed.
+/// Our crates that each crate may use, from the bottom up.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pyxis-core", &[]),
     ("pyxis-scrub", &[]),

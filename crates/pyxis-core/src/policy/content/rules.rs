@@ -7,7 +7,7 @@ use super::graphql::{self, OperationKind, RootField};
 use super::parsed::ParsedContent;
 use super::{ContentCheck, ContentRule, Finding, RequestContent, Unreadable, leniency};
 use crate::pattern::{Pattern, PatternIndex};
-use crate::policy::pattern_lists::{Path, PathReadings};
+use crate::policy::pattern_lists::{Path, PathVariants};
 use crate::policy::{Decision, Method, Operations, PolicyVerdict, Rule};
 use crate::target::Target;
 
@@ -214,9 +214,9 @@ fn has_default(decision: &Decision<'_>, target: &Target) -> bool {
 fn some_reading(target: &Target, test: impl Fn(&str, &str) -> bool) -> bool {
     let (host, path) = (target.written_host(), Path::new(target.path().as_bytes()));
     match path.path_variants() {
-        PathReadings::One => test(host, target.path()),
-        PathReadings::Several(paths) => paths.iter().any(|path| test(host, &String::from_utf8_lossy(path))),
-        PathReadings::TooMany => true,
+        PathVariants::One => test(host, target.path()),
+        PathVariants::Several(paths) => paths.iter().any(|path| test(host, &String::from_utf8_lossy(path))),
+        PathVariants::TooMany => true,
     }
 }
 
@@ -239,7 +239,7 @@ impl CompiledRule {
     fn matches(&self, target: &Target, path: &Path<'_>) -> bool {
         let (host, port) = (target.host(), target.port());
         if self.only_passes() {
-            let is_plain = matches!(path.path_variants(), PathReadings::One);
+            let is_plain = matches!(path.path_variants(), PathVariants::One);
             return is_plain && self.exact.patterns_of_host(host, port).find(path.text).is_some();
         }
         let here = self.area.patterns_of_host(host, port);
@@ -247,11 +247,11 @@ impl CompiledRule {
             return false;
         }
         match path.path_variants() {
-            PathReadings::One => here.find(path.text).is_some(),
-            PathReadings::Several(paths) => {
+            PathVariants::One => here.find(path.text).is_some(),
+            PathVariants::Several(paths) => {
                 path.is_garbled() || paths.iter().any(|path| here.find(path).is_some())
             }
-            PathReadings::TooMany => true,
+            PathVariants::TooMany => true,
         }
     }
 

@@ -22,7 +22,7 @@ use crate::admin::{policies, rights};
 use crate::approvals::coverage::{GrantCoverage, RecentRequests};
 use crate::approvals::decide::{self, AuthMethod, Decision, DecisionOutcome, GrantRequest};
 use crate::approvals::edit::{RequestEdit, Reviewed};
-use crate::approvals::edited::EditedRecord;
+use crate::approvals::edit_record::EditedRecord;
 use crate::approvals::view::{self, ApprovalView, Filter};
 use crate::approvals::viewer_status::{self, NOT_YOURS};
 use crate::config::Config;

@@ -30,7 +30,6 @@ pub struct Approving(pub Caller);
 /// A person who may change the policy of the credential that the path names. It is an owner, an admin, or a member
 /// with the Policy grant, with a session, or their token with `px:admin`.
 pub struct Editing {
-    /// Who.
     pub caller: Caller,
     pub credential: CredentialRow,
 }

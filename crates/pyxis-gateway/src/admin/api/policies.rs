@@ -217,6 +217,7 @@ pub(super) async fn explain(
         agent: input.agent.as_deref(),
         body: input.body.as_deref(),
         content_type: input.content_type.as_deref(),
+        sent: None,
     };
     Ok(Json(explanation::explain(&state, workspace, name, &request).await?))
 }

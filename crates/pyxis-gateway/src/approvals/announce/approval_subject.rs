@@ -1,4 +1,4 @@
-//! Requests and tasks, as far as their approvers are concerned.
+//! Requests and tasks as subjects of approval.
 
 use std::collections::BTreeSet;
 

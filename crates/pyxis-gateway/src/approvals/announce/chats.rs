@@ -56,7 +56,7 @@ pub(super) async fn update_messages(
 }
 
 /// Updates the messages about a pending transaction with its approvals so far.
-pub(super) async fn renew(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+pub(super) async fn refresh(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     chat_messages::refresh(&mut *tx, row.workspace_id, row.txn_id, now).await?;
     Ok(())
 }

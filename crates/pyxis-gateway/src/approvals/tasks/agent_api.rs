@@ -20,7 +20,7 @@ use super::decide;
 use super::propose::{self, Proposal};
 use super::response::AgentTaskResponse;
 use super::view::{self, TaskView};
-use crate::approvals::announced;
+use crate::approvals::announcement_record;
 use crate::credentials::requests::caller::{CallerKey, CallingAgent};
 use crate::credentials::requests::control::MAX_WAIT;
 use crate::error::{Error, Result};
@@ -148,7 +148,7 @@ fn parse(id: &str) -> Result<TaskId> {
 async fn answer(state: &State, task: TaskView) -> Result<Response> {
     let is_waiting = task.state == TaskState::Proposed;
     let (workspace, subject) = (task.row.workspace_id, task.row.id.into());
-    let asked = announced::load_anonymous(&state.store, workspace, subject, state.now()).await?;
+    let asked = announcement_record::load_anonymous(&state.store, workspace, subject, state.now()).await?;
     let mut response = Json(AgentTaskResponse::new(&state.config, task, asked)).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if is_waiting {

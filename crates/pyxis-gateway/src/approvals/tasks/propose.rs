@@ -90,8 +90,8 @@ pub(super) async fn propose(state: &State, agent: &ResolvedAgent, proposal: Prop
     }
     let fingerprint = fingerprint(purpose, minutes, &parsed);
     // Comes before everything that reads credentials, so that a full list ends all guesses about them.
-    if let Some(twin) = find_twin(&state.store, state.now(), agent, &fingerprint).await? {
-        return Ok(twin);
+    if let Some(duplicate) = find_duplicate(&state.store, state.now(), agent, &fingerprint).await? {
+        return Ok(duplicate);
     }
     let id = TaskId::new(state.now(), &*state.entropy);
     let mut rows = Vec::new();
@@ -114,18 +114,18 @@ pub(super) async fn propose(state: &State, agent: &ResolvedAgent, proposal: Prop
 }
 
 /// The identical proposal that waits. Fails if as many wait as may.
-async fn find_twin(
+async fn find_duplicate(
     store: &Store,
     now: UnixMillis,
     agent: &ResolvedAgent,
     fingerprint: &str,
 ) -> Result<Option<TaskRow>> {
     let workspace = agent.workspace_id();
-    let twin = tasks::find_proposed(store, workspace, agent.id(), fingerprint, now).await?;
-    if twin.is_none() && tasks::count_waiting(store, workspace, agent.id(), now).await? >= MAX_PROPOSED {
+    let duplicate = tasks::find_proposed(store, workspace, agent.id(), fingerprint, now).await?;
+    if duplicate.is_none() && tasks::count_waiting(store, workspace, agent.id(), now).await? >= MAX_PROPOSED {
         return Err(Error::TooManyTasks { limit: MAX_PROPOSED });
     }
-    Ok(twin)
+    Ok(duplicate)
 }
 
 fn parse(action: ProposedAction, field: &impl Fn(&str) -> String) -> Result<TaskAction> {
@@ -317,9 +317,9 @@ async fn store(
         return Err(Error::InvalidKey);
     }
     let (waiting, expired) = tasks::lock_proposals(tx, workspace, agent.id(), now).await?;
-    let twin = tasks::find_proposed(&mut *tx, workspace, agent.id(), &row.fingerprint, now).await?;
-    if let Some(twin) = twin {
-        return Ok(twin);
+    let duplicate = tasks::find_proposed(&mut *tx, workspace, agent.id(), &row.fingerprint, now).await?;
+    if let Some(duplicate) = duplicate {
+        return Ok(duplicate);
     }
     if waiting >= MAX_PROPOSED {
         return Err(Error::TooManyTasks { limit: MAX_PROPOSED });

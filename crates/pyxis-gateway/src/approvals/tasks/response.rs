@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::view::TaskView;
-use crate::approvals::announced::AnonymousAnnouncement;
+use crate::approvals::announcement_record::AnonymousAnnouncement;
 use crate::config::Config;
 use crate::values::ForwardMethod;
 

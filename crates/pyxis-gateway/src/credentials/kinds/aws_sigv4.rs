@@ -76,6 +76,6 @@ async fn sign(scope: &AwsScope, request: Unsigned<'_>, attached: &mut Attached) 
     let scope = sigv4::SigningScope { region: &scope.region, service: &scope.service };
     let text = sigv4::authorization(&keys, scope, &date, &request);
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
-    attached.sought.add(text.rsplit_once("Signature=").map_or("", |(_, signature)| signature));
+    attached.search_strings.add(text.rsplit_once("Signature=").map_or("", |(_, signature)| signature));
     Ok(())
 }

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::Behavior;
 use super::parts::{input, sensitive};
-use crate::credentials::sought::{Sought, is_long};
+use crate::credentials::search_strings::{SearchStrings, is_long};
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
@@ -25,15 +25,20 @@ impl Behavior for BasicPair {
     }
 
     /// The pair as it was given and as it goes out, and of its halves the one that is the secret.
-    fn collect_secrets(&self, secret: &SecretValue, _is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(
+        &self,
+        secret: &SecretValue,
+        _is_secret: fn(&str) -> bool,
+        search_strings: &mut SearchStrings,
+    ) {
         let Ok(pair) = basic_pair(secret) else {
-            return secret.parts().for_each(|part| sought.add(part));
+            return secret.parts().for_each(|part| search_strings.add(part));
         };
         if let Some((username, password)) = pair.split_once(':') {
-            sought.add(if is_key(username, password) { username } else { password });
+            search_strings.add(if is_key(username, password) { username } else { password });
         }
-        sought.add(&pair);
-        sought.add(&Zeroizing::new(STANDARD.encode(pair.as_bytes())));
+        search_strings.add(&pair);
+        search_strings.add(&Zeroizing::new(STANDARD.encode(pair.as_bytes())));
     }
 
     fn short_parts(&self, secret: &SecretValue, is_secret: fn(&str) -> bool) -> Vec<String> {

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::Behavior;
 use super::parts::{sensitive, single_text};
-use crate::credentials::sought::Sought;
+use crate::credentials::search_strings::SearchStrings;
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
 
@@ -16,10 +16,15 @@ impl Behavior for BearerToken {
         self.put(secret, &mut HeaderMap::new(), "/").map(drop)
     }
 
-    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(
+        &self,
+        secret: &SecretValue,
+        is_secret: fn(&str) -> bool,
+        search_strings: &mut SearchStrings,
+    ) {
         match secret.text() {
-            Some(token) => collect_token(token, sought),
-            None => super::seek_parts(secret, is_secret, sought),
+            Some(token) => collect_token(token, search_strings),
+            None => super::seek_parts(secret, is_secret, search_strings),
         }
     }
 
@@ -36,6 +41,6 @@ impl Behavior for BearerToken {
 }
 
 /// Adds a token as it goes out.
-pub(super) fn collect_token(token: &str, sought: &mut Sought) {
-    sought.add_sent(token, || format!("Bearer {token}"));
+pub(super) fn collect_token(token: &str, search_strings: &mut SearchStrings) {
+    search_strings.add_sent(token, || format!("Bearer {token}"));
 }

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::Behavior;
 use super::parts::{sensitive, single_text};
-use crate::credentials::sought::Sought;
+use crate::credentials::search_strings::SearchStrings;
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
@@ -17,10 +17,15 @@ impl Behavior for CookieName {
         self.put(secret, &mut HeaderMap::new(), "/").map(drop)
     }
 
-    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(
+        &self,
+        secret: &SecretValue,
+        is_secret: fn(&str) -> bool,
+        search_strings: &mut SearchStrings,
+    ) {
         match secret.text() {
-            Some(text) => sought.add_sent(text, || format!("{}={text}", self.name)),
-            None => super::seek_parts(secret, is_secret, sought),
+            Some(text) => search_strings.add_sent(text, || format!("{}={text}", self.name)),
+            None => super::seek_parts(secret, is_secret, search_strings),
         }
     }
 

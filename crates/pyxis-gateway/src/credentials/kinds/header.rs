@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::Behavior;
 use super::parts::{sensitive, single_text};
 use super::spellings::remove_spellings;
-use crate::credentials::sought::{Sought, is_long};
+use crate::credentials::search_strings::{SearchStrings, is_long};
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
@@ -21,9 +21,14 @@ impl Behavior for Headers {
         self.list().iter().any(|header| headers::is_same(&header.name, name))
     }
 
-    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(
+        &self,
+        secret: &SecretValue,
+        is_secret: fn(&str) -> bool,
+        search_strings: &mut SearchStrings,
+    ) {
         let parts = || secret.named_parts().filter(|(name, _)| is_secret(name));
-        parts().for_each(|(_, value)| sought.add(value));
+        parts().for_each(|(_, value)| search_strings.add(value));
         // A part that is too short to be searched for on its own: the whole value of each header that holds it.
         for format in self.list().iter().map(|header| header.format.as_str()) {
             let short = |(name, value): (&str, &str)| {
@@ -34,7 +39,7 @@ impl Behavior for Headers {
             if parts().any(short)
                 && let Ok(value) = expand(format, secret)
             {
-                sought.add(&value);
+                search_strings.add(&value);
             }
         }
     }

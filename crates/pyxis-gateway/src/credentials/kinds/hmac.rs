@@ -43,7 +43,7 @@ async fn sign(config: &Hmac, request: Unsigned<'_>, attached: &mut Attached) -> 
         nonce: &nonce,
     };
     let SignedHeaders { headers, signature } = sign_hmac(config, &request, secret)?;
-    attached.sought.add(&signature);
+    attached.search_strings.add(&signature);
     for (name, value) in headers {
         let name = HeaderName::try_from(name).map_err(|error| Error::Internal(error.into()))?;
         attached.headers.insert(name, sensitive(&value)?);

@@ -37,7 +37,7 @@ async fn sign(config: &Oauth1, request: Unsigned<'_>, attached: &mut Attached) -
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
     // Anyone with the signature could send the request again.
     let signature = text.split_once("oauth_signature=\"").and_then(|(_, rest)| rest.split('"').next());
-    attached.sought.add_percent_encoded(signature.unwrap_or_default());
+    attached.search_strings.add_percent_encoded(signature.unwrap_or_default());
     Ok(())
 }
 

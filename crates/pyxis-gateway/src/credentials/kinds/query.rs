@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::Behavior;
 use super::parts::single_text;
-use crate::credentials::sought::Sought;
+use crate::credentials::search_strings::SearchStrings;
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
 
@@ -23,13 +23,18 @@ impl Behavior for QueryParameter {
         self.parameter == name
     }
 
-    fn collect_secrets(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+    fn collect_secrets(
+        &self,
+        secret: &SecretValue,
+        is_secret: fn(&str) -> bool,
+        search_strings: &mut SearchStrings,
+    ) {
         let Some(text) = secret.text() else {
-            return super::seek_parts(secret, is_secret, sought);
+            return super::seek_parts(secret, is_secret, search_strings);
         };
         let encoded = Zeroizing::new(query_encoded(text).to_string());
-        sought.add_sent(text, || format!("{}={}", query_encoded(&self.parameter), &*encoded));
-        sought.add_percent_encoded(&encoded);
+        search_strings.add_sent(text, || format!("{}={}", query_encoded(&self.parameter), &*encoded));
+        search_strings.add_percent_encoded(&encoded);
     }
 
     fn put(

@@ -101,7 +101,7 @@ fn a_secret_without_the_needed_parts_is_refused_when_written() {
     assert!(check(&several(vec![format]), &secret(json!({"a": "b"}))).is_err());
 }
 
-fn sought(auth: &Auth, value: Value) -> Vec<String> {
+fn search_strings(auth: &Auth, value: Value) -> Vec<String> {
     super::collect_from_secret(Some(auth), &secret(value)).to_texts()
 }
 
@@ -112,17 +112,22 @@ fn header(name: &str, format: &str) -> Auth {
 
 #[test]
 fn what_goes_out_is_looked_for_as_it_goes_out() {
-    let basic =
-        sought(&Auth::Basic(BasicPair {}), json!({"username": "alice", "password": "hunter2-hunter2"}));
+    let basic = search_strings(
+        &Auth::Basic(BasicPair {}),
+        json!({"username": "alice", "password": "hunter2-hunter2"}),
+    );
     assert_eq!(basic, ["hunter2-hunter2", "alice:hunter2-hunter2", "YWxpY2U6aHVudGVyMi1odW50ZXIy"]);
     let query = Auth::Query(QueryParameter { parameter: "api_key".into() });
-    assert_eq!(sought(&query, json!("qk-plain-1")), ["qk-plain-1"]);
-    assert_eq!(sought(&query, json!("a/b c=+d")), ["a/b c=+d", "a%2Fb%20c%3D%2Bd", "a%2fb%20c%3d%2bd"]);
+    assert_eq!(search_strings(&query, json!("qk-plain-1")), ["qk-plain-1"]);
+    assert_eq!(
+        search_strings(&query, json!("a/b c=+d")),
+        ["a/b c=+d", "a%2Fb%20c%3D%2Bd", "a%2fb%20c%3d%2bd"]
+    );
 }
 
 #[test]
 fn of_a_basic_pair_the_half_is_looked_for_that_is_the_secret() {
-    let basic = |pair: &str| sought(&Auth::Basic(BasicPair {}), json!(pair)).remove(0);
+    let basic = |pair: &str| search_strings(&Auth::Basic(BasicPair {}), json!(pair)).remove(0);
     // An account's id with its token; a key with a placeholder.
     assert_eq!(basic("AC0123456789abcdef0123:token-canary"), "token-canary");
     assert_eq!(basic("sk-canary-0123456789:"), "sk-canary-0123456789");
@@ -133,25 +138,28 @@ fn of_a_basic_pair_the_half_is_looked_for_that_is_the_secret() {
 
 #[test]
 fn a_short_secret_is_looked_for_only_with_what_stands_around_it() {
-    assert_eq!(sought(&Auth::Bearer(BearerToken {}), json!("1234")), ["Bearer 1234"]);
-    assert_eq!(sought(&Auth::Cookie(CookieName { name: "session".into() }), json!("ab")), ["session=ab"]);
+    assert_eq!(search_strings(&Auth::Bearer(BearerToken {}), json!("1234")), ["Bearer 1234"]);
     assert_eq!(
-        sought(&Auth::Query(QueryParameter { parameter: "token".into() }), json!("a b")),
+        search_strings(&Auth::Cookie(CookieName { name: "session".into() }), json!("ab")),
+        ["session=ab"]
+    );
+    assert_eq!(
+        search_strings(&Auth::Query(QueryParameter { parameter: "token".into() }), json!("a b")),
         ["token=a%20b"]
     );
-    assert_eq!(sought(&Auth::Basic(BasicPair {}), json!("bob:1")), ["Ym9iOjE="]);
-    assert_eq!(sought(&header("X-Pin", "{secret}"), json!("1234")), [""; 0]);
+    assert_eq!(search_strings(&Auth::Basic(BasicPair {}), json!("bob:1")), ["Ym9iOjE="]);
+    assert_eq!(search_strings(&header("X-Pin", "{secret}"), json!("1234")), [""; 0]);
     let several = header("X-Auth", "{secret.user}/{secret.pin}");
-    assert_eq!(sought(&several, json!({"user": "somebody", "pin": "1234"})), ["somebody/1234"]);
+    assert_eq!(search_strings(&several, json!({"user": "somebody", "pin": "1234"})), ["somebody/1234"]);
 }
 
 #[test]
 fn names_and_ids_are_no_secrets() {
     let auth = header("X-Auth", "{secret.username}:{secret.key}");
-    let found = sought(&auth, json!({"username": "somebody-known", "key": "key-of-theirs"}));
+    let found = search_strings(&auth, json!({"username": "somebody-known", "key": "key-of-theirs"}));
     assert_eq!(found, ["key-of-theirs"]);
     assert_eq!(
-        sought(
+        search_strings(
             &Auth::Oauth1(Oauth1::default()),
             json!({"consumer_key": "known-to-all", "consumer_secret": "cs-canary"})
         ),

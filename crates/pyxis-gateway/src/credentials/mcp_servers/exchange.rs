@@ -21,7 +21,7 @@ use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
 /// Longest answer, in bytes.
-const MAX_ANSWER: usize = 2 * 1024 * 1024;
+const MAX_RESPONSE: usize = 2 * 1024 * 1024;
 /// Pages of a list.
 const MAX_PAGES: usize = 10;
 /// Protocol version offered to servers that do not know the newest one.
@@ -149,7 +149,7 @@ impl<'a> Exchange<'a> {
         self.span.record_head(answer.status);
         let mut bytes = Vec::new();
         let (mut search, mut found) = (message::AnswerSearch::default(), None);
-        while found.is_none() && bytes.len() <= MAX_ANSWER {
+        while found.is_none() && bytes.len() <= MAX_RESPONSE {
             match answer.body.frame().await {
                 None => break,
                 Some(Ok(frame)) => bytes.extend_from_slice(&frame.into_data().unwrap_or_default()),

@@ -40,7 +40,7 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
     let mut attached = Attached {
         headers: std::mem::take(&mut outbound.headers),
         body,
-        sought: kinds::collect_from_secret(Some(auth), secret),
+        search_strings: kinds::collect_from_secret(Some(auth), secret),
         client: state.net.clone(),
         target: None,
     };
@@ -52,7 +52,7 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
         let request = Unsigned { state, credential, secret, method, target };
         kinds::behavior(auth).sign(request, &mut attached).await?;
     }
-    let Attached { headers, body, sought, client, target } = attached;
+    let Attached { headers, body, search_strings, client, target } = attached;
     let url = Zeroizing::new(target.as_ref().unwrap_or(outbound.target).to_string());
     let request = wire_request(outbound.method, &url, headers, body)?;
     let sent = super::send(&client, outbound.connection, request, state.config.forward_timeout).await;
@@ -65,7 +65,7 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
         credential,
         outbound.connection,
         response,
-        Arc::new(sought.needles(&credential.row.name)),
+        Arc::new(search_strings.needles(&credential.row.name)),
     )
 }
 
@@ -94,6 +94,6 @@ async fn bearer(
     let token = tokens::token(state, credential, secret).await?;
     let text = Zeroizing::new(format!("Bearer {}", token.expose()));
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
-    attached.sought.add_sent(token.expose(), || text.to_string());
+    attached.search_strings.add_sent(token.expose(), || text.to_string());
     Ok(token)
 }

@@ -39,11 +39,11 @@ pub(super) async fn open(
     state: &State,
     asked: &ValidatedRequest<'_>,
     handshake: &Handshake,
-    passage: &AllowedBy,
+    allowed_by: &AllowedBy,
 ) -> Result<Option<Response>> {
     let (place, permission) =
-        (reserve_socket(state, asked)?, Permission::from_request(asked, passage.grant.is_some())?);
-    let Some(mut outcome) = record(state, asked, passage).await? else { return Ok(None) };
+        (reserve_socket(state, asked)?, Permission::from_request(asked, allowed_by.grant.is_some())?);
+    let Some(mut outcome) = record(state, asked, allowed_by).await? else { return Ok(None) };
     let key = websocket::new_key(&*state.entropy);
     let mut headers = clean_headers(&asked.head.headers, asked.credential);
     websocket::add_headers(&mut headers, &key);

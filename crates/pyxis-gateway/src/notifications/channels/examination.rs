@@ -22,7 +22,7 @@ use crate::runtime::work::Stop;
 /// Time between two rounds.
 const EVERY: Duration = Duration::from_mins(1);
 /// Least time between two rounds, however often the platforms report changes.
-const BREATH: Duration = Duration::from_secs(3);
+const MIN_INTERVAL: Duration = Duration::from_secs(3);
 /// Maximum number of a platform's chats examined in one round. The others are examined in the next ones.
 const CHATS: usize = 200;
 /// Maximum time for the chats of one platform in one round.
@@ -45,7 +45,7 @@ async fn run(state: State, mut stop: Stop) {
             if let Err(error) = caught("chats", Box::pin(tick(&state))).await {
                 tracing::warn!(%error, "chats could not be examined; they will be examined again");
             }
-            tokio::time::sleep(BREATH).await;
+            tokio::time::sleep(MIN_INTERVAL).await;
             tokio::select! {
                 () = tokio::time::sleep(EVERY) => {}
                 () = state.work.examinations().notified() => {}

@@ -24,7 +24,7 @@ use crate::runtime::state::State;
 const GRANT_SECS: u64 = 1800;
 
 /// What somebody hears whose account nobody linked.
-const STRANGER: &str = "This account is not linked to a person in Pyxis, so nothing was changed. \
+const UNLINKED: &str = "This account is not linked to a person in Pyxis, so nothing was changed. \
                         Link it in the dashboard under Notifications.";
 
 /// Answer to a wrong or expired code.
@@ -83,7 +83,7 @@ pub(super) async fn act_because(
     };
     let Some(approver) = approver(&state.store, workspace, account).await? else {
         record_stranger(state, workspace, txn, account).await?;
-        return Ok(IncomingDecision { text: STRANGER.to_owned(), done: false });
+        return Ok(IncomingDecision { text: UNLINKED.to_owned(), done: false });
     };
     // Read before the transaction of the decision. A request that is edited meanwhile is refused there.
     if action != Action::Deny

@@ -47,7 +47,7 @@ pub(super) async fn rename_chat(state: &State, platform: ChatPlatform, from: &st
         return Ok(());
     }
     for workspace in workspaces::list(&state.store).await? {
-        // Where somebody changes a policy at this moment, that comes first.
+        // A concurrent policy change wins; try again.
         while !follow_in(&state.audited, state.now(), workspace.id, platform, from, to).await? {}
     }
     state.work.wake_chats(platform);

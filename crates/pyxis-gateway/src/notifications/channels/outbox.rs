@@ -185,7 +185,7 @@ async fn record(
         Err(DeliveryError::Failed(why)) => {
             let given_up = message.message_ref.is_some() && message.attempts >= EDITS;
             let next = (!given_up).then(|| state.now().plus(wait_after(message.attempts)));
-            tracing::warn!(platform = platform.as_str(), message = %message.id, why, "cannot show a message");
+            tracing::warn!(platform = platform.as_str(), message = %message.id, why, "cannot post or edit a message");
             chat_messages::failed(store, message, &why, next).await?;
         }
         Err(DeliveryError::Moved(to)) => moves::rename_chat(state, platform, &message.chat, &to).await?,

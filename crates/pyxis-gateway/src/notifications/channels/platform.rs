@@ -1,4 +1,4 @@
-//! What the folder of a chat platform provides, whatever the platform.
+//! Interface of a chat platform's folder.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,7 +15,7 @@ use super::platform::{Delivery, DeliveryError};
 /// Longest time for a call.
 const CALL: Duration = Duration::from_secs(15);
 /// Largest response, in bytes.
-const ANSWER_MAX: usize = 64 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024;
 /// Shortest and longest wait that a server can ask for.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_hours(1));
 /// The wait where an endpoint limits and does not say for how long.
@@ -38,7 +38,7 @@ pub(super) async fn exchange(
     let answering = async {
         let response = net_private.send(request, CALL).await?;
         let (head, body) = response.into_parts();
-        let body = read_capped(body, ANSWER_MAX).await?;
+        let body = read_capped(body, MAX_RESPONSE).await?;
         Ok::<_, pyxis_net::Error>(WebResponse { status: head.status, headers: head.headers, body })
     };
     match timeout(CALL, answering).await {

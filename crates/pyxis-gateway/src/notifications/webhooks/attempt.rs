@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
 /// Maximum size of a response that is read, in bytes.
-const ANSWER_MAX: usize = 16 * 1024;
+const MAX_RESPONSE: usize = 16 * 1024;
 /// Maximum length of a stored response, in characters.
 const EXCERPT: usize = 1000;
 
@@ -112,8 +112,8 @@ async fn read(mut body: Incoming) -> Option<String> {
     let mut head = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
         let Ok(data) = frame.into_data() else { continue };
-        head.extend_from_slice(&data[..data.len().min(ANSWER_MAX - head.len())]);
-        if head.len() == ANSWER_MAX {
+        head.extend_from_slice(&data[..data.len().min(MAX_RESPONSE - head.len())]);
+        if head.len() == MAX_RESPONSE {
             break;
         }
     }

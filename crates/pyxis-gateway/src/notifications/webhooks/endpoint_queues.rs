@@ -1,7 +1,7 @@
-//! One lane for each endpoint with pending deliveries, so that a slow endpoint does not delay others.
+//! One queue for each endpoint with pending deliveries, so that a slow endpoint does not delay others.
 //!
-//! A lane exists while there is work. It claims a few deliveries at a time, durably and briefly. Any node may have a
-//! lane for the same endpoint, and claims of a dead node expire.
+//! A queue exists while there is work. It claims a few deliveries at a time, durably and briefly. Any node may have a
+//! queue for the same endpoint, and claims of a dead node expire.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,11 +26,11 @@ const CLAIM: Duration = ATTEMPT_TIMEOUT.saturating_add(Duration::from_secs(10));
 /// Maximum sleep, in case another process stored a delivery.
 const NAP: Duration = Duration::from_secs(2);
 /// Delay after a store failure.
-const TROUBLE: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Lanes of this process.
+/// Queues of this process.
 #[derive(Default)]
-struct Lanes {
+struct EndpointQueues {
     running: JoinSet<()>,
     by_endpoint: HashMap<WebhookId, EndpointQueue>,
 }
@@ -42,9 +42,9 @@ struct EndpointQueue {
 
 /// Delivers until stopped, then finishes the attempts in progress.
 pub(crate) async fn run(state: State, mut stop: Stop) {
-    let mut lanes = Lanes::default();
+    let mut queues = EndpointQueues::default();
     loop {
-        let nap = match caught("webhooks", lanes.start_due(&state, &stop)).await {
+        let nap = match caught("webhooks", queues.start_due(&state, &stop)).await {
             Ok(nap) => nap,
             Err(error) => {
                 tracing::warn!(%error, "cannot read deliveries; will retry");
@@ -54,39 +54,39 @@ pub(crate) async fn run(state: State, mut stop: Stop) {
         tokio::select! {
             () = state.work.deliveries().notified() => {}
             () = tokio::time::sleep(nap) => {}
-            Some(ended) = lanes.running.join_next_with_id(), if !lanes.running.is_empty() => {
-                lanes.forget(ended.map_or_else(|error| error.id(), |(id, ())| id));
+            Some(ended) = queues.running.join_next_with_id(), if !queues.running.is_empty() => {
+                queues.forget(ended.map_or_else(|error| error.id(), |(id, ())| id));
             }
             _ = stop.wait_for(|stop| *stop) => break,
         }
     }
-    while lanes.running.join_next().await.is_some() {}
+    while queues.running.join_next().await.is_some() {}
 }
 
 /// Delivers everything due, and returns once each has been attempted.
 pub async fn deliver_due(state: &State) -> Result<()> {
     let (_stop, stopping) = tokio::sync::watch::channel(false);
-    let mut lanes = Lanes::default();
+    let mut queues = EndpointQueues::default();
     while !webhooks::due(&state.store, state.now()).await?.is_empty() {
-        lanes.start_due(state, &stopping).await?;
-        while lanes.running.join_next().await.is_some() {}
-        lanes.by_endpoint.clear();
+        queues.start_due(state, &stopping).await?;
+        while queues.running.join_next().await.is_some() {}
+        queues.by_endpoint.clear();
     }
     Ok(())
 }
 
-impl Lanes {
-    /// Starts missing lanes and wakes the others. Returns the time until more can be due.
+impl EndpointQueues {
+    /// Starts missing queues and wakes the others. Returns the time until more can be due.
     async fn start_due(&mut self, state: &State, stop: &Stop) -> Result<Duration> {
         let now = state.now();
         for (workspace, webhook) in webhooks::due(&state.store, now).await? {
-            if let Some(lane) = self.by_endpoint.get(&webhook) {
-                lane.more.notify_one();
+            if let Some(queue) = self.by_endpoint.get(&webhook) {
+                queue.more.notify_one();
                 continue;
             }
             let more = Arc::new(Notify::new());
-            let lane = lane(state.clone(), workspace, webhook, Arc::clone(&more), stop.clone());
-            let task = self.running.spawn(lane).id();
+            let work = run_queue(state.clone(), workspace, webhook, Arc::clone(&more), stop.clone());
+            let task = self.running.spawn(work).id();
             self.by_endpoint.insert(webhook, EndpointQueue { task, more });
         }
         let next = deliveries::next_due(&state.store, now).await?;
@@ -95,11 +95,17 @@ impl Lanes {
     }
 
     fn forget(&mut self, task: Id) {
-        self.by_endpoint.retain(|_, lane| lane.task != task);
+        self.by_endpoint.retain(|_, queue| queue.task != task);
     }
 }
 
-async fn lane(state: State, workspace: WorkspaceId, webhook: WebhookId, more: Arc<Notify>, mut stop: Stop) {
+async fn run_queue(
+    state: State,
+    workspace: WorkspaceId,
+    webhook: WebhookId,
+    more: Arc<Notify>,
+    mut stop: Stop,
+) {
     let mut under_way = JoinSet::new();
     loop {
         let stopping = *stop.borrow();
@@ -109,7 +115,7 @@ async fn lane(state: State, workspace: WorkspaceId, webhook: WebhookId, more: Ar
             if let Err(error) = caught("webhooks", taking).await {
                 tracing::warn!(%webhook, %error, "cannot claim deliveries; will retry");
                 tokio::select! {
-                    () = tokio::time::sleep(TROUBLE) => {}
+                    () = tokio::time::sleep(RETRY_DELAY) => {}
                     _ = stop.wait_for(|stop| *stop) => {}
                 }
             }

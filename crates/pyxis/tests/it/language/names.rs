@@ -299,3 +299,81 @@ pub(super) const BANNED_FUNCTIONS: &[&str] = &[
     "works",
     "world",
 ];
+
+/// Names of local variables, fields and constants outside of tests. Longer lists would ban words that code needs: a
+/// `key`, a `line` or a `place` is good for a variable, and says too little for a type.
+pub(super) const BANNED_VALUES: &[&str] = &[
+    "ANSWER_MAX",
+    "BESIDE",
+    "BREATH",
+    "FAREWELL",
+    "LANES",
+    "MAX_ANSWER",
+    "PATIENCE",
+    "STRANGER",
+    "TOGETHER",
+    "TOLD",
+    "TROUBLE",
+    "WANTED",
+    "beside",
+    "carried",
+    "dialling",
+    "fans",
+    "front",
+    "lane",
+    "news",
+    "passage",
+    "readings",
+    "spoken",
+    "stands",
+    "strangers",
+    "touching",
+    "twin",
+    "witness",
+    "world",
+];
+
+/// Names that a source gives to local variables, fields of structs and constants, with their lines.
+pub(super) fn values(text: &str) -> Vec<(usize, &str)> {
+    let code = text.split_once("\n#[cfg(test)]\nmod tests {").map_or(text, |(code, _)| code);
+    let (mut values, mut fields) = (Vec::new(), None);
+    for (number, line) in (1..).zip(code.lines()) {
+        let (indent, line) = (line.len() - line.trim_start().len(), line.trim_start());
+        if line.starts_with("//") {
+            continue;
+        }
+        let declared = after_visibility(line);
+        if declared.starts_with("struct ") && line.ends_with('{') {
+            fields = Some(indent);
+        } else if line.starts_with('}') && fields == Some(indent) {
+            fields = None;
+        } else if fields.is_some() {
+            values.extend(declared.split_once(": ").map(|(name, _)| (number, name)));
+        }
+        let constant = ["const ", "static "].iter().find_map(|word| declared.strip_prefix(word));
+        values.extend(constant.and_then(|rest| rest.split_once(':')).map(|(name, _)| (number, name)));
+        let bindings =
+            line.match_indices("let ").filter(|(at, _)| !line[..*at].ends_with(char::is_alphanumeric));
+        values.extend(bindings.map(|(at, word)| {
+            let rest = line[at + word.len()..].trim_start_matches("mut ");
+            (number, rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default())
+        }));
+    }
+    values
+}
+
+/// A declaration without `pub` and its scope.
+fn after_visibility(line: &str) -> &str {
+    match line.strip_prefix("pub(") {
+        Some(rest) => rest.split_once(") ").map_or(line, |(_, declared)| declared),
+        None => line.strip_prefix("pub ").unwrap_or(line),
+    }
+}
+
+#[test]
+fn values_are_variables_fields_and_constants_outside_of_comments_and_tests() {
+    let text = "pub(crate) const PATIENCE: u8 = 1;\nstruct Room {\n    // twin: none\n    pub lane: u8,\n}\n\
+                fn open(world: u8) {\n    if let Some(news) = inlet(world) {}\n    let mut front = [0];\n}\n\
+                \n#[cfg(test)]\nmod tests {\n    let twin = 1;\n}\n";
+    assert_eq!(values(text), [(1, "PATIENCE"), (4, "lane"), (7, "Some"), (8, "front")]);
+}

@@ -15,7 +15,7 @@ pub(super) struct ModuleSource {
 }
 
 /// The needs of a crate's modules: everything that they name by a path, except in comments and tests. A name that a
-/// module re-exports counts as one of its original child.
+/// module re-exports counts where it is declared.
 pub(super) fn needs(sources: &[ModuleSource]) -> Levels {
     let mut tests = Vec::new();
     let read: Vec<(&[String], String)> = sources
@@ -37,14 +37,12 @@ pub(super) fn needs(sources: &[ModuleSource]) -> Levels {
             levels.entry(place[..depth].to_vec()).or_default().entry(place[depth].clone()).or_default();
         }
         for path in named_paths(place, code) {
+            let path = resolve(path, &modules, &exports);
             // The two paths diverge at one level, and there one sibling needs the other.
             let depth = place.iter().zip(&path).take_while(|(own, other)| own == other).count();
-            let (Some(own), Some(name)) = (place.get(depth), path.get(depth)) else { continue };
-            let parent = &place[..depth];
-            let is_module = modules.contains(&[parent, std::slice::from_ref(name)].concat()[..]);
-            let other = if is_module { Some(name) } else { exports.get(&(parent, name.as_str())).copied() };
-            if let Some(other) = other.filter(|other| *other != own) {
-                let level = levels.entry(parent.to_vec()).or_default();
+            let (Some(own), Some(other)) = (place.get(depth), path.get(depth)) else { continue };
+            if modules.contains(&path[..=depth]) {
+                let level = levels.entry(place[..depth].to_vec()).or_default();
                 level.entry(own.clone()).or_default().insert(other.clone());
             }
         }
@@ -52,25 +50,42 @@ pub(super) fn needs(sources: &[ModuleSource]) -> Levels {
     levels
 }
 
-/// The child that each re-exported name comes from, by module and name.
-fn re_exports<'r>(
-    read: &'r [(&'r [String], String)],
-    modules: &BTreeSet<&'r [String]>,
-) -> BTreeMap<(&'r [String], &'r str), &'r String> {
-    let mut exports = BTreeMap::new();
+/// Path that each imported name stands for, from the root of the crate, by the path of the name.
+type Exports = BTreeMap<Vec<String>, Vec<String>>;
+
+/// Names that modules import from the crate, and so give to their children and, re-exported, to others.
+fn re_exports(read: &[(&[String], String)], modules: &BTreeSet<&[String]>) -> Exports {
+    let mut exports = Exports::new();
     for (place, code) in read {
         for path in paths(code, "use ") {
-            let path = if path.first() == Some(&"self") { &path[1..] } else { &path[..] };
-            let (Some(child), Some(name)) = (path.first(), path.last()) else { continue };
-            let child = modules.iter().find(|module| {
-                module.len() == place.len() + 1 && module.starts_with(place) && module[place.len()] == *child
-            });
-            if let Some(child) = child {
-                exports.insert((*place, *name), &child[place.len()]);
+            let above = path.iter().take_while(|part| **part == "super").count();
+            let (base, rest) = match path.first() {
+                Some(&"crate") => (&place[..0], &path[1..]),
+                Some(&"self") => (*place, &path[1..]),
+                _ => (&place[..place.len().saturating_sub(above)], &path[above..]),
+            };
+            let rest: Vec<String> = rest.iter().map(|part| (*part).to_owned()).collect();
+            let Some(name) = rest.last() else { continue };
+            let (own, target) = ([*place, std::slice::from_ref(name)].concat(), [base, &rest].concat());
+            let is_ours =
+                matches!(path[0], "crate" | "self" | "super") || modules.contains(&target[..=base.len()]);
+            if is_ours && own != target {
+                exports.insert(own, target);
             }
         }
     }
     exports
+}
+
+/// The path of an item where it is declared: re-exported names are replaced by what they stand for.
+fn resolve(mut path: Vec<String>, modules: &BTreeSet<&[String]>, exports: &Exports) -> Vec<String> {
+    // Names can stand for each other in a circle.
+    for _ in 0..8 {
+        let Some(name) = (1..=path.len()).find(|end| !modules.contains(&path[..*end])) else { break };
+        let Some(target) = exports.get(&path[..name]) else { break };
+        path = [target, &path[name..]].concat();
+    }
+    path
 }
 
 /// The paths in the code of a module, from the root of the crate.
@@ -211,6 +226,27 @@ fn a_module_needs_what_it_names_outside_comments_and_tests() {
     assert_eq!(circle(all), None);
     let inside = &levels[&["door".to_owned()][..]];
     assert_eq!(circle(inside), Some(vec!["key", "lock", "key"]), "a circle below the top level is found");
+}
+
+#[test]
+fn a_path_by_a_re_export_is_one_to_where_the_item_is_declared() {
+    let source = |place: &str, text: &str| ModuleSource {
+        place: place.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+        text: text.to_owned(),
+    };
+    let sources = [
+        source("", "mod clock;\nmod house;\n\npub use clock::Clock;\npub use house::{door, lock::Bolt};\n"),
+        source("clock", ""),
+        source("house", "pub mod door;\npub mod lock;\npub mod wall;\n\npub use crate::clock::Clock as _;\n"),
+        source("house/door", "use crate::Bolt;\nuse super::Clock;\n"),
+        source("house/lock", "fn open() { crate::door::open() }\n"),
+        source("house/wall", "use crate::Clock;\n"),
+    ];
+    let levels = needs(&sources);
+    assert_eq!(circle(&levels[&["house".to_owned()][..]]), Some(vec!["door", "lock", "door"]));
+    let top = &levels[&[][..]];
+    assert_eq!(top["house"], BTreeSet::from(["clock".to_owned()]));
+    assert_eq!(circle(top), None);
 }
 
 #[test]

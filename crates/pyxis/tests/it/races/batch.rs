@@ -54,7 +54,7 @@ engines! {
                 let lost = |result: &Option<Result<ApprovalState, String>>| match result {
                     None => true,
                     Some(Ok(_)) => false,
-                    Some(Err(error)) => error == "already decided",
+                    Some(Err(error)) => error.contains("already decided"),
                 };
                 match (&yes, &no) {
                     (Some(Ok(ApprovalState::Approved)), other) if lost(other) => {

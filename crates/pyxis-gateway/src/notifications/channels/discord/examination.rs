@@ -13,7 +13,7 @@ use crate::notifications::channels::platform::DeliveryError;
 use crate::runtime::chat_health::ChatHealth;
 
 /// Longest time to wait for a response.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Kinds of channels that have no messages of their own: a category, a directory, a forum and a media channel.
 const WITHOUT_MESSAGES: [u8; 4] = [4, 14, 15, 16];
 
@@ -24,7 +24,7 @@ const NO_MESSAGES: &str = "the channel has no messages of its own: name a text c
 /// Problem of the bot as a sentence, if there is one.
 pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Option<String> {
     let looking = bot.call::<Application>(net_private, Method::GET, "applications/@me", None);
-    match timeout(PATIENCE, looking).await {
+    match timeout(TIMEOUT, looking).await {
         Ok(Ok(found)) => problem(bot, &found),
         Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("Discord does not respond".to_owned()),
@@ -61,7 +61,7 @@ pub(super) async fn examine(bot: &Bot, net_private: &pyxis_net::Client, room: &s
         return ChatHealth::Unusable(NOT_AN_ID.to_owned());
     }
     let path = format!("channels/{}", segment(room));
-    match timeout(PATIENCE, bot.call::<Channel>(net_private, Method::GET, &path, None)).await {
+    match timeout(TIMEOUT, bot.call::<Channel>(net_private, Method::GET, &path, None)).await {
         Ok(Ok(found)) if WITHOUT_MESSAGES.contains(&found.kind) => {
             ChatHealth::Unusable(NO_MESSAGES.to_owned())
         }

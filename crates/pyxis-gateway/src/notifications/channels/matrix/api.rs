@@ -19,7 +19,7 @@ use crate::notifications::channels::platform::DeliveryError;
 /// Longest time for a call that does not wait for news.
 const CALL: Duration = Duration::from_secs(15);
 /// Largest answer, in bytes.
-const ANSWER_MAX: usize = 8 * 1024 * 1024;
+const MAX_RESPONSE: usize = 8 * 1024 * 1024;
 /// The wait where we are limited and not told for how long.
 const LIMITED: Duration = Duration::from_secs(5);
 
@@ -176,7 +176,7 @@ impl Bot {
             // The operator's own setting says where this is, so it may be on a private network.
             let response = net_private.send(request, limit).await?;
             let status = response.status();
-            Ok::<_, pyxis_net::Error>((status, read_capped(response.into_body(), ANSWER_MAX).await?))
+            Ok::<_, pyxis_net::Error>((status, read_capped(response.into_body(), MAX_RESPONSE).await?))
         };
         match timeout(limit, answering).await {
             Ok(Ok(answer)) => Ok(answer),

@@ -21,7 +21,7 @@ pub(super) const ENCRYPTED: &str = "the room is encrypted, so the bot cannot rea
 /// Description of a room where the bot's power level is too low.
 const MUTED: &str = "the bot may not post in the room: give it the power level for sending messages";
 /// Longest time that somebody who saves a setting waits.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most upgrades that are followed at once.
 const MOVES: usize = 8;
@@ -55,7 +55,7 @@ pub(super) async fn examine(
         }
         Ok(bot.is_encrypted(net_private, &id).await?.then_some(ENCRYPTED))
     };
-    match timeout(PATIENCE, looking).await {
+    match timeout(TIMEOUT, looking).await {
         Ok(Ok(None)) => ChatHealth::Usable,
         Ok(Ok(Some(why))) => ChatHealth::Unusable(why.to_owned()),
         Ok(Err(error)) => health(error),
@@ -93,7 +93,7 @@ pub(super) async fn follow_upgrade(
 /// What is wrong with the bot itself, in words.
 pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Option<String> {
     let asked = bot.get::<api::WhoAmI>(net_private, "account/whoami", Duration::ZERO);
-    match timeout(PATIENCE, asked).await {
+    match timeout(TIMEOUT, asked).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("the homeserver does not respond".to_owned()),

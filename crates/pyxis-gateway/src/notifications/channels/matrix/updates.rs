@@ -23,10 +23,10 @@ use crate::runtime::work::Stop;
 const LEASE: &str = "matrix updates";
 /// How long one look waits for news.
 const POLL: Duration = Duration::from_secs(30);
-/// How much longer than a look the lease holds.
-const SLACK: Duration = Duration::from_secs(30);
-/// Least time between two looks that bring nothing.
-const BREATH: Duration = Duration::from_millis(500);
+/// Time by which the lease outlasts a sync.
+const MARGIN: Duration = Duration::from_secs(30);
+/// Minimum time between two syncs without content.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// What we want to hear of.
 const KINDS: [&str; 6] =
     ["m.reaction", "m.room.message", TOMBSTONE, "m.room.power_levels", "m.room.encryption", "m.room.member"];
@@ -47,7 +47,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             match bot.get::<WhoAmI>(&state.net_private, "account/whoami", Duration::ZERO).await {
                 Ok(me) => break me.user_id,
                 Err(error) => {
-                    tracing::warn!(?error, "cannot sign in the matrix bot yet; will retry");
+                    tracing::warn!(?error, "cannot sign in the Matrix bot yet; will retry");
                     reader::back_off(&error).await;
                 }
             }
@@ -60,7 +60,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
                     reader::back_off(&error).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot handle an event of a matrix room; will retry");
+                    tracing::warn!(%error, "cannot handle an event of a Matrix room; will retry");
                     tokio::time::sleep(reader::WAIT).await;
                 }
             }
@@ -71,7 +71,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
 
 /// One look, if this node is the one that reads.
 async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryError>> {
-    if !reader::is_ours(&state.store, state.node, state.now(), LEASE, POLL + SLACK).await? {
+    if !reader::is_ours(&state.store, state.node, state.now(), LEASE, POLL + MARGIN).await? {
         return Ok(None);
     }
     let since = chat_messages::cursor(&state.store, ChatPlatform::MATRIX).await?;
@@ -83,7 +83,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
             api::segment(since),
             api::segment(&filter(PAGE).to_string())
         ),
-        // The first look of all only says where now is: old messages are nobody's word.
+        // The first sync only fetches the position: earlier messages decide nothing.
         None => format!("sync?timeout=0&filter={}", api::segment(&filter(0).to_string())),
     };
     let asked = Instant::now();
@@ -91,15 +91,15 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
         Ok(sync) => sync,
         Err(error) => return Ok(Some(error)),
     };
-    if sync.rooms.join.is_empty() && asked.elapsed() < BREATH {
+    if sync.rooms.join.is_empty() && asked.elapsed() < MIN_POLL_INTERVAL {
         // A server that does not hold the look is not asked all the time.
-        tokio::time::sleep(BREATH).await;
+        tokio::time::sleep(MIN_POLL_INTERVAL).await;
     }
     for room in sync.rooms.invite.keys() {
         match bot.join_room(&state.net_private, room).await {
             Ok(room) => invited(state, bot, &room).await?,
             Err(error) => {
-                tracing::warn!(?error, "the matrix bot cannot join a room that it was invited to");
+                tracing::warn!(?error, "the Matrix bot cannot join a room that it was invited to");
             }
         }
     }
@@ -170,7 +170,7 @@ async fn missed(
             Ok(page) => page,
             // The room is ours no longer, or the place is gone: what cannot be read is not waited for.
             Err(DeliveryError::Refused(why)) => {
-                tracing::warn!(room, why, "cannot read earlier events of a matrix room");
+                tracing::warn!(room, why, "cannot read earlier events of a Matrix room");
                 return Ok(missed);
             }
             Err(error) => return Err(error),
@@ -179,7 +179,7 @@ async fn missed(
         missed.extend(page.chunk);
         from = page.end.filter(|end| *end != at);
     }
-    tracing::warn!(room, "a matrix room has more new events than are read at once; the earliest are skipped");
+    tracing::warn!(room, "a Matrix room has more new events than are read at once; the earliest are skipped");
     Ok(missed)
 }
 
@@ -204,7 +204,7 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
         "m.room.message" => written(state, event, &account).await?,
         TOMBSTONE if event.state_key.as_deref() == Some("") => {
             if let Some(error) = bot.follow(state, room).await? {
-                tracing::warn!(room, ?error, "cannot follow an upgraded matrix room yet; will retry");
+                tracing::warn!(room, ?error, "cannot follow an upgraded Matrix room yet; will retry");
             }
             None
         }
@@ -222,7 +222,7 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
         });
         let key = format!("reply-{}", event.id);
         if let Err(error) = bot.send(&state.net_private, room, "m.room.message", &key, &content).await {
-            tracing::debug!(?error, "cannot reply to a person on matrix");
+            tracing::debug!(?error, "cannot reply to a person on Matrix");
         }
     }
     Ok(())

@@ -19,7 +19,7 @@ use crate::notifications::channels::platform::{Delivery, DeliveryError};
 /// Longest time for a call.
 const CALL: Duration = Duration::from_secs(15);
 /// Largest response, in bytes.
-const ANSWER_MAX: usize = 4 * 1024 * 1024;
+const MAX_RESPONSE: usize = 4 * 1024 * 1024;
 /// The wait where Slack limits the bot and does not say for how long.
 const LIMITED: Duration = Duration::from_secs(30);
 
@@ -112,7 +112,7 @@ impl Bot {
             // The operator's own setting says where this is, so it may be on a private network.
             let response = net_private.send(request, CALL).await?;
             let (head, body) = response.into_parts();
-            Ok::<_, pyxis_net::Error>((head, read_capped(body, ANSWER_MAX).await?))
+            Ok::<_, pyxis_net::Error>((head, read_capped(body, MAX_RESPONSE).await?))
         };
         match timeout(CALL, answering).await {
             Ok(Ok((head, bytes))) => into_result(head.status, &head.headers, &bytes),

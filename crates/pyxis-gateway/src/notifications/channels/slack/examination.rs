@@ -12,7 +12,7 @@ use crate::notifications::channels::platform::DeliveryError;
 use crate::runtime::chat_health::ChatHealth;
 
 /// Longest time to wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Description of what is not a channel's id.
 const NOT_AN_ID: &str = "this is not the id of a channel: it begins with C or G and is at the end of the channel's \
@@ -22,7 +22,7 @@ const ARCHIVED: &str = "the channel is archived: unarchive it, or name another c
 
 /// Problem of the bot, in words.
 pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Option<String> {
-    match timeout(PATIENCE, bot.read::<Value>(net_private, "auth.test", &[])).await {
+    match timeout(TIMEOUT, bot.read::<Value>(net_private, "auth.test", &[])).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("Slack does not respond".to_owned()),
@@ -41,7 +41,7 @@ pub(super) async fn examine(bot: &Bot, net_private: &pyxis_net::Client, room: &s
     }
     let arguments = [("channel", id)];
     let looking = bot.read::<ConversationInfo>(net_private, "conversations.info", &arguments);
-    match timeout(PATIENCE, looking).await {
+    match timeout(TIMEOUT, looking).await {
         Ok(Ok(found)) if found.channel.is_archived => ChatHealth::Unusable(ARCHIVED.to_owned()),
         Ok(Ok(found)) if !found.channel.is_member => ChatHealth::Unusable(NOT_A_MEMBER.to_owned()),
         Ok(Ok(_)) => ChatHealth::Usable,

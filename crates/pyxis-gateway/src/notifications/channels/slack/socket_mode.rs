@@ -27,7 +27,7 @@ const LEASE: &str = "slack updates";
 const HOLD: Duration = Duration::from_secs(45);
 const RENEWAL: Duration = Duration::from_secs(15);
 /// Least time between two connections.
-const BREATH: Duration = Duration::from_secs(1);
+const MIN_CONNECTION_INTERVAL: Duration = Duration::from_secs(1);
 /// Reports of one connection that are worked on at once. More are not read before there is room.
 const AT_ONCE: usize = 32;
 /// Time for reports under way, after the end of their connection.
@@ -48,7 +48,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let reading = async move {
         loop {
             if let Err(error) = caught("slack", Box::pin(round(&context, &app_token))).await {
-                tracing::warn!(%error, "cannot stay connected to slack; will retry");
+                tracing::warn!(%error, "cannot stay connected to Slack; will retry");
                 sleep(reader::WAIT).await;
             }
         }
@@ -104,18 +104,18 @@ async fn stay_connected(
         let started = Instant::now();
         match Socket::open(&context.state, &context.bot, app_token).await {
             Ok(socket) => {
-                tracing::debug!("connected to slack");
+                tracing::debug!("connected to Slack");
                 let (renew, renewal) = oneshot::channel();
                 tokio::spawn(serve(context.clone(), socket, ended.clone(), renew));
                 // An error means that it ended without notice.
                 drop(renewal.await);
             }
             Err(error) => {
-                tracing::warn!(%error, "cannot connect to slack; will retry");
+                tracing::warn!(%error, "cannot connect to Slack; will retry");
                 reader::back_off(&error).await;
             }
         }
-        sleep(BREATH.saturating_sub(started.elapsed())).await;
+        sleep(MIN_CONNECTION_INTERVAL.saturating_sub(started.elapsed())).await;
     }
 }
 
@@ -137,7 +137,7 @@ async fn serve(
                 if let Some(envelope) = done.envelope
                     && let Err(error) = socket.acknowledge(&envelope).await
                 {
-                    tracing::warn!(%error, "cannot acknowledge a report of slack");
+                    tracing::warn!(%error, "cannot acknowledge a report of Slack");
                     break false;
                 }
                 continue;
@@ -148,24 +148,24 @@ async fn serve(
             Ok(Heard::Envelope { id, update }) => reports.start(&context, id, update),
             Ok(Heard::Disconnect { reason }) => {
                 if matches!(reason.as_str(), "warning" | "refresh_requested") {
-                    tracing::debug!(reason, "slack is about to end a connection");
+                    tracing::debug!(reason, "Slack is about to end a connection");
                     if let Some(renew) = renew.take() {
                         renew.send(()).ok();
                     }
                 } else {
                     // Socket Mode was switched off, or there are too many connections.
-                    tracing::warn!(reason, "slack ends a connection");
+                    tracing::warn!(reason, "Slack ends a connection");
                 }
             }
             Ok(Heard::KeepAlive(frame)) => {
                 if let Err(error) = socket.keep_alive(frame).await {
-                    tracing::debug!(%error, "a connection to slack ended");
+                    tracing::debug!(%error, "a connection to Slack ended");
                     break false;
                 }
             }
             Ok(Heard::Hello | Heard::Other) => {}
             Err(error) => {
-                tracing::debug!(%error, "a connection to slack ended");
+                tracing::debug!(%error, "a connection to Slack ended");
                 break false;
             }
         }
@@ -178,7 +178,7 @@ async fn serve(
                 && let Some(envelope) = done.envelope
                 && let Err(error) = socket.acknowledge(&envelope).await
             {
-                tracing::debug!(%error, "cannot acknowledge a report of slack");
+                tracing::debug!(%error, "cannot acknowledge a report of Slack");
             }
         }
     };
@@ -215,7 +215,7 @@ impl Reports {
                 Some(Ok(())) => Done { envelope: Some(envelope), rest: None },
                 // Slack then shows the person that it did not work.
                 Some(Err(error)) => {
-                    tracing::warn!(%error, "cannot handle a report of slack");
+                    tracing::warn!(%error, "cannot handle a report of Slack");
                     Done::default()
                 }
                 None => Done { envelope: Some(envelope), rest: Some(work) },
@@ -229,7 +229,7 @@ impl Reports {
         if let Some(rest) = done.rest.take() {
             self.0.spawn(async move {
                 if let Err(error) = rest.finished().await {
-                    tracing::warn!(%error, "cannot handle a report of slack");
+                    tracing::warn!(%error, "cannot handle a report of Slack");
                 }
                 Done::default()
             });

@@ -17,7 +17,7 @@ use crate::notifications::channels::platform::DeliveryError;
 /// Longest time for a call that does not wait for updates.
 const CALL: Duration = Duration::from_secs(15);
 /// Largest answer, in bytes.
-const ANSWER_MAX: usize = 4 * 1024 * 1024;
+const MAX_RESPONSE: usize = 4 * 1024 * 1024;
 /// The wait where we are limited and not told for how long.
 const LIMITED: Duration = Duration::from_secs(5);
 
@@ -152,7 +152,7 @@ impl Bot {
         let answering = async {
             // The operator's own setting says where this is, so it may be on a private network.
             let response = net_private.send(request, limit).await?;
-            read_capped(response.into_body(), ANSWER_MAX).await
+            read_capped(response.into_body(), MAX_RESPONSE).await
         };
         let bytes = match timeout(limit, answering).await {
             Ok(Ok(bytes)) => bytes,

@@ -10,11 +10,11 @@ use crate::notifications::channels::platform::DeliveryError;
 use crate::runtime::chat_health::ChatHealth;
 
 /// Longest time to wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is wrong with the bot, in words; `None`: nothing.
 pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Option<String> {
-    match timeout(PATIENCE, bot.call::<Value>(net_private, "getMe", &json!({}))).await {
+    match timeout(TIMEOUT, bot.call::<Value>(net_private, "getMe", &json!({}))).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("the Bot API does not respond".to_owned()),
@@ -22,7 +22,7 @@ pub(super) async fn sign_in(bot: &Bot, net_private: &pyxis_net::Client) -> Optio
 }
 
 pub(super) async fn examine(bot: &Bot, net_private: &pyxis_net::Client, chat: &str) -> ChatHealth {
-    match timeout(PATIENCE, bot.call::<Value>(net_private, "getChat", &json!({ "chat_id": chat }))).await {
+    match timeout(TIMEOUT, bot.call::<Value>(net_private, "getChat", &json!({ "chat_id": chat }))).await {
         Ok(Ok(_)) => ChatHealth::Usable,
         Ok(Err(DeliveryError::Refused(why))) => ChatHealth::Unusable(format!(
             "the bot cannot write to the chat: add it to the group, or set another chat ({why})"

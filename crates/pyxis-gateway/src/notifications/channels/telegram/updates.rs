@@ -27,13 +27,13 @@ use crate::runtime::work::Stop;
 
 /// The lease of the one node that polls.
 const LEASE: &str = "telegram updates";
-/// How much longer than a poll the lease holds, and the call may take.
-const SLACK: Duration = Duration::from_secs(15);
-/// Least time between two polls that bring nothing.
-const BREATH: Duration = Duration::from_millis(500);
-/// What we want to hear of.
-const WANTED: [&str; 3] = ["message", "callback_query", "my_chat_member"];
-/// What a private message hears that is not a link code.
+/// Time by which the lease and the limit of the call outlast a poll.
+const MARGIN: Duration = Duration::from_secs(15);
+/// Minimum time between two polls without updates.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Update types to receive.
+const UPDATE_TYPES: [&str; 3] = ["message", "callback_query", "my_chat_member"];
+/// Reply to a private message that is not a link code.
 const HELP: &str = "Create a code in the Pyxis dashboard under Notifications, then send: /link CODE";
 /// The header that carries the webhook secret.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
@@ -42,7 +42,7 @@ const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let reading = async {
         while let Err(error) = introduce(&state.config, &state.net_private, &bot).await {
-            tracing::warn!(?error, "cannot set up the telegram bot yet; will retry");
+            tracing::warn!(?error, "cannot set up the Telegram bot yet; will retry");
             // Polling shows soon enough whether it works all the same.
             if bot.config.webhook_secret.is_none() {
                 break;
@@ -56,12 +56,12 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             match caught("telegram", Box::pin(round(&state, &bot))).await {
                 Ok(None) => {}
                 Ok(Some(error)) => {
-                    tracing::warn!(?error, "cannot read telegram updates; will retry");
+                    tracing::warn!(?error, "cannot read Telegram updates; will retry");
                     reader::back_off(&error).await;
                     drop(introduce(&state.config, &state.net_private, &bot).await);
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot handle a telegram update; will retry");
+                    tracing::warn!(%error, "cannot handle a Telegram update; will retry");
                     tokio::time::sleep(reader::WAIT).await;
                 }
             }
@@ -83,7 +83,7 @@ async fn introduce(
             json!({
                 "url": format!("{}/telegram/webhook", config.base_url),
                 "secret_token": secret.expose().as_str(),
-                "allowed_updates": WANTED,
+                "allowed_updates": UPDATE_TYPES,
             }),
         ),
     };
@@ -93,21 +93,21 @@ async fn introduce(
 /// One poll, if this node is the one that polls.
 async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     let poll = bot.config.poll;
-    if !reader::is_ours(&state.store, state.node, state.now(), LEASE, poll + SLACK + SLACK).await? {
+    if !reader::is_ours(&state.store, state.node, state.now(), LEASE, poll + MARGIN + MARGIN).await? {
         return Ok(None);
     }
     let cursor = chat_messages::cursor(&state.store, ChatPlatform::TELEGRAM).await?;
     let offset: i64 = cursor.and_then(|text| text.parse().ok()).unwrap_or(0);
-    let body = json!({ "offset": offset, "timeout": poll.as_secs(), "allowed_updates": WANTED });
+    let body = json!({ "offset": offset, "timeout": poll.as_secs(), "allowed_updates": UPDATE_TYPES });
     let asked = Instant::now();
     let updates: Vec<BotUpdate> =
-        match bot.call_for(&state.net_private, "getUpdates", &body, poll + SLACK).await {
+        match bot.call_for(&state.net_private, "getUpdates", &body, poll + MARGIN).await {
             Ok(updates) => updates,
             Err(error) => return Ok(Some(error)),
         };
-    if updates.is_empty() && asked.elapsed() < BREATH {
+    if updates.is_empty() && asked.elapsed() < MIN_POLL_INTERVAL {
         // A server that does not hold the poll is not asked all the time.
-        tokio::time::sleep(BREATH).await;
+        tokio::time::sleep(MIN_POLL_INTERVAL).await;
     }
     for update in updates {
         let next = update.id + 1;
@@ -199,7 +199,7 @@ fn group_migration(message: &Incoming) -> Option<(String, String)> {
 /// An answer to a person. What they did is done, so this is tried once.
 async fn send_reply(net_private: &pyxis_net::Client, bot: &Bot, method: &str, body: &Value) {
     if let Err(error) = bot.call::<Value>(net_private, method, body).await {
-        tracing::debug!(?error, method, "cannot reply to a person on telegram");
+        tracing::debug!(?error, method, "cannot reply to a person on Telegram");
     }
 }
 

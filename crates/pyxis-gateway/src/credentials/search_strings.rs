@@ -13,9 +13,9 @@ pub(crate) const MIN_CHARS: usize = 8;
 
 /// Strings to search an answer for, wiped when dropped.
 #[derive(Default)]
-pub(crate) struct Sought(Vec<Zeroizing<String>>);
+pub(crate) struct SearchStrings(Vec<Zeroizing<String>>);
 
-impl Sought {
+impl SearchStrings {
     /// Adds a string, unless it is too short to stand for a secret.
     pub(crate) fn add(&mut self, text: &str) {
         if is_long(text) && !self.0.iter().any(|known| **known == text) {
@@ -49,7 +49,7 @@ impl Sought {
         self.add(&Zeroizing::new(percent_decode_str(encoded).decode_utf8_lossy().into_owned()));
     }
 
-    /// What finds them, for answers to the agent.
+    /// Search for them in answers to the agent.
     pub(crate) fn needles(&self, credential: &str) -> Needles {
         Needles::new(credential, &self.slices())
     }
