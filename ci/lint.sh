@@ -32,5 +32,4 @@ for banned in openssl-sys native-tls aws-lc-sys; do
 done
 
 echo "== clippy"
-cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-cargo clippy --manifest-path bench/Cargo.toml --all-targets --locked --quiet -- -D warnings
+ci/clippy.sh

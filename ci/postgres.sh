@@ -36,7 +36,17 @@ if [[ -z $bin ]]; then
     if [[ -n ${PX_TEST_STRICT:-} ]]; then exit 1; fi
     exec "$@"
 fi
-directory=$(mktemp -d "${TMPDIR:-/tmp}/px-postgres.XXXXXX")
+# place: memory, where there is room. Every test makes a database and removes it, which is hundreds of files.
+place() {
+    local free
+    free=$(df --output=avail --block-size=1G /dev/shm 2>/dev/null | tail -n 1 || true)
+    if [[ -z ${PX_POSTGRES_DURABLE:-} && -w /dev/shm && ${free:-0} -ge 4 ]]; then
+        echo /dev/shm
+    else
+        echo "${TMPDIR:-/tmp}"
+    fi
+}
+directory=$(mktemp -d "$(place)/px-postgres.XXXXXX")
 server=
 
 stop() {

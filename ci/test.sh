@@ -9,6 +9,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if [[ -z ${PX_TEST_SERVERS:-} ]]; then
+    # What is installed comes from the network for the most part. Meanwhile the compiler works; the part "form" waits
+    # for it, and says what it finds.
+    ci/clippy.sh >/dev/null 2>&1 &
     ci/setup.sh || { [[ -z ${PX_TEST_STRICT:-} ]] && echo "going on without"; }
     # Each gives the next one the name of its server, and goes on without where it has none.
     export PX_TEST_SERVERS=started
@@ -116,10 +119,12 @@ without_a_browser() {
     part "clients of chat platforms" chats ci/chat-clients.sh slack discord
 }
 
-# client_libraries: at once, since two wait for downloads and servers while the third compiles.
-client_libraries() {
-    local name
-    for name in typescript python rust; do part "client of $name" "sdk-$name" "ci/sdk-$name.sh" & done
+# contracts_and_libraries: at once, since they wait for downloads and servers, or compile. The contracts use the client of
+# TypeScript.
+contracts_and_libraries() {
+    for name in python rust; do part "client of $name" "sdk-$name" "ci/sdk-$name.sh" & done
+    part contracts solidity ci/solidity.sh
+    part "client of typescript" sdk-typescript ci/sdk-typescript.sh
     wait
 }
 
@@ -178,12 +183,9 @@ show conformance '^conformance:'
 show snapshot '^(ℹ (pass|fail)|snapshot:)'
 show chats '^(ℹ (pass|fail)|chat clients:)'
 
-echo "== contracts"
-part contracts solidity ci/solidity.sh
+echo "== contracts and client libraries"
+contracts_and_libraries
 show solidity '^(# (pass|fail)|ℹ (pass|fail)|Suite result|solidity:)'
-
-echo "== client libraries"
-client_libraries
 for name in typescript python rust; do show "sdk-$name" '^(pass|typescript:|sdk [a-z]+:)'; done
 
 closing

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use memchr::memmem;
 
 /// The secret in several encodings: raw, base64 and base64url at every alignment, hex, percent-encoded, JSON-escaped
 /// and HTML-escaped.
@@ -49,10 +50,7 @@ fn inner(encoded: &str, shift: usize, length: usize) -> String {
 
 /// Encodings of `secret` found in these bytes.
 pub(crate) fn found(secret: &str, bytes: &[u8]) -> Vec<String> {
-    let contains = |needle: &String| {
-        let needle = needle.as_bytes();
-        bytes.windows(needle.len()).any(|window| window == needle)
-    };
+    let contains = |needle: &String| memmem::find(bytes, needle.as_bytes()).is_some();
     encodings(secret).into_iter().filter(contains).collect()
 }
 
