@@ -78,6 +78,8 @@ test("a task whose credential requires a passkey is approved by the ceremony, as
     await page.getByText("0 of 3").first().waitFor();
     assert.equal((await world.agent.forward("POST", "/refunds/5", { body: `{"note":"hello"}` })).status, 200);
     await page.getByText("1 of 3").first().waitFor();
+    // The page reloads until it shows the outcome.
+    await page.getByRole("row", { name: /\/refunds\/5 200/ }).waitFor();
     await assertFine(page, "running task with a passkey");
   });
   await policy({});

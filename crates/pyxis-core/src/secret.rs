@@ -94,8 +94,8 @@ pub fn entered_some(text: &str) -> Result<&str, BadEntry> {
     }
 }
 
-/// Beginnings of the keys and tokens that Pyxis makes and that are secret. Publishable keys (`px_pub_`), placeholders and
-/// ids of OAuth clients are not.
+/// Beginnings of the secret keys and tokens of Pyxis. Publishable keys (`px_pub_`), placeholders and ids of OAuth
+/// clients are no secrets.
 const KEY_PREFIXES: [&[u8]; 10] = [
     b"px_agent_",
     b"px_api_",

@@ -73,7 +73,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 ) -> Result<T, ArgumentError> {
     let arguments = arguments.unwrap_or_default();
     let fault = schema::fault(tool, &arguments);
-    // The schema says more than the parser, which names no field.
+    // The schema says more than the parser, which names no field. Parsing takes the arguments, so it is asked before.
     serde_json::from_value(Value::Object(arguments))
         .map_err(|error| fault.unwrap_or_else(|| ArgumentError::new("arguments", error.to_string())))
 }

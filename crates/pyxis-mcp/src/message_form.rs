@@ -25,7 +25,7 @@ const VERSION: &str = "mcp-protocol-version";
 const NO_MESSAGE: &str = "not a JSON-RPC 2.0 message: send one object with `jsonrpc` \"2.0\", a string `method`, an object \
     `params`, and for a request an `id` that is a string or an integer";
 
-/// What a message says about its form before the SDK reads it.
+/// Form of a message, seen before the SDK reads it.
 #[derive(Default)]
 pub(crate) struct MessageForm {
     is_json: bool,

@@ -15,7 +15,8 @@ const MAX_VALUES: usize = 100_000;
 /// Refusal of a message with more.
 const TOO_MANY_VALUES: &str = "at most 100000 JSON values; send a large body as text, in one string";
 
-/// A message within the limits and its form, or its refusal. A message that is too long goes on to the SDK, which refuses it.
+/// A message within the limits and its form, or its refusal. A message that is too long goes on to the SDK, which
+/// refuses it.
 pub(crate) async fn checked(request: Request) -> Result<(Request, MessageForm), Response> {
     if request.body().size_hint().lower() > MAX_MESSAGE as u64 {
         return Ok((request, MessageForm::default()));

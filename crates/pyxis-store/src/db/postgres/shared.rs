@@ -80,8 +80,8 @@ impl PipelinedPool {
     }
 }
 
-/// One read on a shared connection. If dropped before [`PipelinedRead::end`], it cancels the statement on the server, so that a
-/// read waiting for a lock does not delay those behind it.
+/// One read on a shared connection. If dropped before [`PipelinedRead::end`], it cancels the statement on the server,
+/// so that a read waiting for a lock does not delay those behind it.
 struct PipelinedRead<'a> {
     /// `None` once the response has arrived.
     client: Option<Arc<Object>>,
