@@ -124,15 +124,16 @@ pub fn run(cli: Cli) -> ExitCode {
 /// program again.
 #[cfg(target_os = "linux")]
 fn take_out_secrets(cli: &Cli) {
-    let key = match &cli.command {
-        Command::Run(options) => &options.access.agent_key_env,
-        Command::Proxy(options) => &options.access.agent_key_env,
+    let access = match &cli.command {
+        Command::Run(options) => &options.access,
+        Command::Proxy(options) => &options.access,
         _ => return,
     };
     let flags = cli.global.flags();
     // `--encryption-key env:NAME` leads to the master key.
     let source = flags.get("encryption_key").and_then(|source| source.strip_prefix("env:"));
-    let named: Vec<&str> = [key.as_str()].into_iter().chain(source).collect();
+    let key = access.key_variables();
+    let named: Vec<&str> = key.iter().map(String::as_str).chain(source).collect();
     run::first_environment::clear(&named);
 }
 

@@ -18,6 +18,13 @@ pub struct AccessOptions {
     pub agent_key_env: String,
 }
 
+impl AccessOptions {
+    /// Variables that hold the agent key, or the path of a file with it.
+    pub fn key_variables(&self) -> [String; 2] {
+        [self.agent_key_env.clone(), format!("{}_FILE", self.agent_key_env)]
+    }
+}
+
 /// Options of `pyxis run`.
 #[derive(Debug, Args)]
 pub struct RunOptions {

@@ -60,7 +60,9 @@ async fn run_with(
         Some(signal) = signals.recv() => return Ok(child::ended_by(signal)),
     };
     let mut variables = prepared.variables(access);
-    variables.remove(OsStr::new(&options.access.agent_key_env));
+    for name in options.access.key_variables() {
+        variables.remove(OsStr::new(&name));
+    }
     // `--encryption-key env:NAME` leads to the master key.
     if let Some(name) = global.flags().get("encryption_key").and_then(|source| source.strip_prefix("env:")) {
         variables.remove(OsStr::new(name));

@@ -62,6 +62,23 @@ async fn neither_the_agent_key_nor_a_secret_is_where_the_command_can_look() {
     assert!(!PathBuf::from(directory).exists(), "the directory is removed at the end");
 }
 
+#[tokio::test]
+async fn the_path_of_the_file_with_the_agent_key_does_not_reach_the_command() {
+    let scene = Scene::new().await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), scene.key()).unwrap();
+    let look = "env; tr '\\0' '\\n' < /proc/$PPID/environ";
+    let mut command = scene.command(&["--agent-key-env", "MY_KEY"], &["sh", "-c", look]);
+    command
+        .env_remove("PX_AGENT_KEY")
+        .env("MY_KEY_FILE", file.path())
+        .env("KEPT", "a variable of the person");
+    let ran = run(command).await.expect(0);
+    assert!(ran.stdout.contains("KEPT=a variable"), "{ran:?}");
+    let path = file.path().to_str().unwrap();
+    assert!(!ran.stdout.contains("MY_KEY_FILE") && !ran.stdout.contains(path), "{ran:?}");
+}
+
 /// Looks as root where the tests run as root, which may read every process in `/proc`.
 #[tokio::test]
 async fn the_environment_of_pyxis_run_itself_holds_no_secret_either() {
