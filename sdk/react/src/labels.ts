@@ -5,6 +5,8 @@ export interface ScoreLabels {
   loading: string;
   passes: (score: string, threshold: string) => string;
   fails: (score: string, threshold: string) => string;
+  /** For an address that the server refuses as malformed, or for its checksum. Reading again does not help. */
+  invalid: string;
   error: (error: Error) => string;
   refresh: string;
 }
@@ -14,6 +16,7 @@ export const ENGLISH: ScoreLabels = {
   loading: "Reading the score…",
   passes: (score, threshold) => `Passes: ${score} of ${threshold} points`,
   fails: (score, threshold) => `Does not pass: ${score} of ${threshold} points`,
+  invalid: "Not a valid address. Enter 0x and 40 hexadecimal digits; mixed case must match the checksum.",
   error: () => "The score cannot be read now.",
   refresh: "Read again",
 };

@@ -1,5 +1,6 @@
 "use client";
 
+import { ResponseError } from "@pyxis/sdk";
 import type { ReactNode } from "react";
 
 import { describeScore, ENGLISH, type ScoreLabels } from "./labels.js";
@@ -18,12 +19,13 @@ export function PyxisScore({ address, labels, className, initialScore }: PyxisSc
   const texts = { ...ENGLISH, ...labels };
   const state = useScore(address, { initialScore });
   const name = nameState(state);
+  const canRetry = state.error !== null && !isInvalid(state.error);
   return (
     <div className={className ? `pyxis-score ${className}` : "pyxis-score"} data-state={name} aria-busy={state.loading}>
       <p className="pyxis-score-text" role="status">
         {describeState(state, texts)}
       </p>
-      {state.error && (
+      {canRetry && (
         <button className="pyxis-score-refresh" type="button" onClick={state.refresh}>
           {texts.refresh}
         </button>
@@ -32,13 +34,18 @@ export function PyxisScore({ address, labels, className, initialScore }: PyxisSc
   );
 }
 
-function nameState({ score, error }: ScoreState): "loading" | "passes" | "fails" | "error" {
-  if (error) return "error";
+/** True if the address itself is refused. Reading a score has no other 400: a wrong scorer is 404 or 422. */
+function isInvalid(error: Error): boolean {
+  return error instanceof ResponseError && error.status === 400;
+}
+
+function nameState({ score, error }: ScoreState): "loading" | "passes" | "fails" | "invalid" | "error" {
+  if (error) return isInvalid(error) ? "invalid" : "error";
   if (!score) return "loading";
   return score.passing_score ? "passes" : "fails";
 }
 
 function describeState({ score, error, loading }: ScoreState, texts: ScoreLabels): string {
-  if (error) return loading ? texts.loading : texts.error(error);
+  if (error && !loading) return isInvalid(error) ? texts.invalid : texts.error(error);
   return score ? describeScore(score, texts) : texts.loading;
 }

@@ -10,7 +10,7 @@ import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 
 import { fromPyxis, fromRoute, PyxisProvider, PyxisScore, useScore } from "@pyxis/react";
-import { Pyxis } from "@pyxis/sdk";
+import { Pyxis, ResponseError } from "@pyxis/sdk";
 
 import { Quickstart } from "../../support/quickstart.mjs";
 import { serveRoute } from "./support/route.mjs";
@@ -18,6 +18,8 @@ import { serveRoute } from "./support/route.mjs";
 const status = () => root.querySelector("[role=status]")?.textContent;
 const score = (props) => createElement(PyxisScore, props);
 const provide = (props, child) => createElement(PyxisProvider, props, child);
+const INVALID = "Not a valid address. Enter 0x and 40 hexadecimal digits; mixed case must match the checksum.";
+const FAILED = "The score cannot be read now.";
 
 suite("React", () => {
   let server;
@@ -52,11 +54,60 @@ suite("React", () => {
   });
 
   test("has no fault that an examination of accessibility finds", async () => {
-    await render(provide({ source }, score({ address: "0x12" })), async () => {
-      await until(() => root.querySelector("button"));
-      const { violations } = await axe.run(root.ownerDocument, { rules: { "color-contrast": { enabled: false } } });
-      assert.deepEqual(violations.map(({ id, help }) => `${id}: ${help}`), []);
-    });
+    const rules = { "color-contrast": { enabled: false } };
+    for (const [from, address, state] of [[source, "0x12", "invalid"], [fromPyxis(pyxis, 999), human, "error"]]) {
+      await render(provide({ source: from }, score({ address })), async () => {
+        await until(() => root.querySelector(`[data-state=${state}]`));
+        const { violations } = await axe.run(root.ownerDocument, { rules });
+        assert.deepEqual(violations.map(({ id, help }) => `${id}: ${help}`), []);
+      });
+    }
+  });
+
+  test("says that an address is not valid, without a button, from the server and through a route", async () => {
+    const wrongChecksum = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD";
+    const [route, end] = await serveRoute((address) => pyxis.score(1, address));
+    try {
+      for (const props of [{ source }, { route }]) {
+        for (const address of ["0x12", "vitalik.eth", "a/b?c", wrongChecksum]) {
+          await render(provide(props, score({ address })), async ({ update }) => {
+            await until(() => status() === INVALID);
+            assert.equal(root.querySelector(".pyxis-score").dataset.state, "invalid");
+            assert.equal(root.querySelector("button"), null);
+            await update(provide(props, score({ address, labels: { invalid: "Wrong address" } })));
+            assert.equal(status(), "Wrong address");
+            await update(provide(props, score({ address: human })));
+            await until(() => status() === "Passes: 22.598 of 20 points");
+          });
+        }
+      }
+    } finally {
+      end();
+    }
+  });
+
+  test("takes only the status 400 of a response for an address that is not valid", async () => {
+    const failure = (status) => new ResponseError({ status, detail: "Invalid address." });
+    for (const [error, state] of [
+      [failure(400), "invalid"],
+      [failure(404), "error"],
+      [failure(422), "error"],
+      [failure(503), "error"],
+      [Object.assign(new Error("Invalid address."), { status: 400 }), "error"],
+    ]) {
+      await render(provide({ source: () => Promise.reject(error) }, score({ address: human })), async () => {
+        await until(() => status() !== "Reading the score…");
+        assert.equal(root.querySelector(".pyxis-score").dataset.state, state, String(error));
+        assert.equal(status(), state === "invalid" ? INVALID : FAILED);
+        assert.equal(root.querySelector("button") !== null, state === "error");
+      });
+    }
+    // A scorer that does not exist is no fault of the address.
+    for (const scorerId of [999, "abc"]) {
+      await render(provide({ source: fromPyxis(pyxis, scorerId) }, score({ address: human })), async () => {
+        await until(() => status() === FAILED);
+      });
+    }
   });
 
   test("shows a failure as one, keeps its button while it reads again, and recovers", async () => {
@@ -86,7 +137,7 @@ suite("React", () => {
     try {
       const silent = fromRoute(route, { timeoutMs: 50 });
       await render(provide({ source: silent }, score({ address: human })), async () => {
-        await until(() => status() === "The score cannot be read now.");
+        await until(() => status() === FAILED);
       });
     } finally {
       end();
@@ -97,7 +148,7 @@ suite("React", () => {
     const [route, end] = await serveRoute(() => ({ hello: "world" }));
     try {
       await render(provide({ route }, score({ address: human })), async () => {
-        await until(() => status() === "The score cannot be read now.");
+        await until(() => status() === FAILED);
       });
     } finally {
       end();
