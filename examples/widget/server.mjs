@@ -10,17 +10,25 @@ import { pathToFileURL } from "node:url";
 /** Seconds by which the clocks may differ. */
 const SKEW = 30;
 
+/** Content of a token's part, or an error. */
+function decode(part) {
+  try {
+    return Object(JSON.parse(Buffer.from(part ?? "", "base64url")));
+  } catch {
+    throw new Error("not a signed score");
+  }
+}
+
 /** Claims of a signed score, or an error that says what is wrong with it. */
 export async function verify(token, { pyxis, scorer, origin, challenge }) {
   const [head, body, signature] = String(token).split(".");
-  const read = (part) => JSON.parse(Buffer.from(part ?? "", "base64url"));
-  const [header, claims] = [read(head), read(body)];
+  const [header, claims] = [decode(head), decode(body)];
   const { keys } = await (await fetch(`${pyxis}/.well-known/jwks.json`)).json();
   const jwk = keys.find((key) => key.kid === header.kid);
   if (!jwk || header.alg !== "ES256" || header.typ !== "pyxis-score+jwt") throw new Error("not a signed score");
   const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const key = await webcrypto.subtle.importKey("jwk", jwk, algorithm, false, ["verify"]);
-  const given = Buffer.from(signature, "base64url");
+  const given = Buffer.from(signature ?? "", "base64url");
   const signed = Buffer.from(`${head}.${body}`);
   if (!(await webcrypto.subtle.verify(algorithm, key, given, signed))) throw new Error("the signature is wrong");
   const expected = { iss: pyxis, aud: origin, nonce: challenge, scorer_id: Number(scorer) };
@@ -36,6 +44,7 @@ function page({ pyxis, scorer, key }) {
   return `<!doctype html>
 <html lang="en">
 <meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
 <title>Members' area</title>
 <h1>Members' area</h1>
 <pyxis-passport server="${pyxis}" scorer="${scorer}" publishable-key="${key}"></pyxis-passport>
@@ -75,12 +84,13 @@ export function application(settings) {
     let token = "";
     for await (const chunk of request) if ((token += chunk).length > 8192) return send(413, "text/plain", "too long");
     try {
-      const { nonce } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url"));
+      const { nonce } = decode(token.split(".")[1]);
       // Used up first: a result is accepted once.
       if (!open.delete(nonce)) throw new Error("the challenge is unknown or was used");
       const claims = await verify(token, { ...settings, challenge: nonce });
-      const answer = claims.passing_score ? `Welcome, ${claims.sub}.` : `${claims.sub} does not pass yet.`;
-      return send(claims.passing_score ? 200 : 403, "text/plain", answer);
+      const address = `${claims.sub.slice(0, 6)}…${claims.sub.slice(-4)}`;
+      const answer = claims.passing_score ? `Welcome, ${address}.` : `${address} does not pass yet.`;
+      return send(claims.passing_score ? 200 : 403, "text/plain; charset=utf-8", answer);
     } catch (error) {
       return send(400, "text/plain", `Refused: ${error.message}`);
     }

@@ -29,9 +29,9 @@ suite("Next.js example", { skip: executablePath ? false : "PX_TEST_CHROMIUM is n
   let app;
   let origin;
   let browser;
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, NEXT_TELEMETRY_DISABLED: "1" };
 
   before(async () => {
-    const env = { PATH: process.env.PATH, HOME: process.env.HOME, NEXT_TELEMETRY_DISABLED: "1" };
     server = await Quickstart.start();
     await server.command("scorer", "set-weights", "1", "Member=25");
     const [file, member] = [join(server.directory, "credentials.jsonl"), ["--provider", "Member", "--nullifier", "member:1"]];
@@ -94,21 +94,46 @@ suite("Next.js example", { skip: executablePath ? false : "PX_TEST_CHROMIUM is n
         await page.getByRole("button", { name: "Connect wallet" }).click();
         await page.getByText(shown, { exact: true }).waitFor();
         await page.getByText(`${account.address.toLowerCase()} ${said}`, { exact: true }).waitFor();
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.equal(width, 390, "nothing is wider than a phone");
         await page.getByRole("button", { name: "Disconnect" }).click();
         await page.getByRole("button", { name: "Connect wallet" }).waitFor();
         assert.equal(await page.getByText(said, { exact: false }).count(), 0);
-      }, { account });
+      }, { account, viewport: { width: 390, height: 844 } });
     });
   }
 
-  test("says that an address is none, and offers to read again", async () => {
+  test("says that an address is not valid, and does not offer to read it again", async () => {
     await open("/?address=vitalik.eth", async (page) => {
-      await page.getByText("The score cannot be read now.").waitFor();
-      await page.getByRole("button", { name: "Read again" }).click();
-      await page.getByText("The score cannot be read now.").waitFor();
+      await page.getByText("Not a valid address.").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Read again" }).count(), 0);
     });
     const response = await fetch(`${origin}/api/score/vitalik.eth`);
     assert.deepEqual([response.status, await response.json()], [400, { detail: "Invalid address." }]);
+  });
+
+  test("has an icon of its own", async () => {
+    await open("/", async (page) => {
+      const response = await fetch(await page.locator("link[rel=icon]").evaluate((link) => link.href));
+      assert.deepEqual([response.status, response.headers.get("content-type")], [200, "image/svg+xml"]);
+    });
+  });
+
+  test("names a variable that is not set in the log, and not in the page", async () => {
+    const settings = { PYXIS_URL: server.url, PYXIS_API_KEY: server.sample.api_key };
+    for (const missing of Object.keys(settings)) {
+      const [child, address] = await startApp({ ...env, ...settings, [missing]: "" }, "pipe");
+      try {
+        let log = "";
+        child.stderr.setEncoding("utf8").on("data", (text) => (log += text));
+        const response = await fetch(`${address}/api/score/${RICH.address}`);
+        assert.deepEqual([response.status, (await response.text()).includes("PYXIS")], [502, false]);
+        while (!log.includes("is not set")) await once(child.stderr, "data");
+        assert.match(log, new RegExp(`^${missing} is not set`, "m"));
+      } finally {
+        child.kill();
+      }
+    }
   });
 
   for (const colorScheme of ["light", "dark"]) {
@@ -134,8 +159,8 @@ suite("Next.js example", { skip: executablePath ? false : "PX_TEST_CHROMIUM is n
 });
 
 /** Starts the built application on a free port. */
-async function startApp(env) {
-  const options = { cwd: APP, env, stdio: ["ignore", "pipe", "inherit"] };
+async function startApp(env, stderr = "inherit") {
+  const options = { cwd: APP, env, stdio: ["ignore", "pipe", stderr] };
   const child = spawn(process.execPath, [NEXT, "start", "--port", "0", "--hostname", "127.0.0.1"], options);
   for await (const line of createInterface({ input: child.stdout })) {
     const address = /http:\/\/[\w.]+:\d+/.exec(line)?.[0];
