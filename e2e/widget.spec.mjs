@@ -151,6 +151,10 @@ test("a holder who falls short sees what is missing and where to get it", async 
     // A page's own list comes first; a link that is none of the web is left out.
     await page.locator("pyxis-passport").evaluate((widget) => (widget.issuerLinks = { Discord: "javascript:alert(1)" }));
     assert.equal(await discord.getByRole("link").count(), 0);
+    await page.getByRole("heading", { name: "Stamps that you can add" }).waitFor();
+    await page.locator("pyxis-passport").evaluate((widget) => widget.setAttribute("issuer-url", "javascript:alert(1)"));
+    await page.getByRole("heading", { name: "Stamps that add points" }).waitFor();
+    await isAccessible(page);
   });
 });
 
@@ -241,11 +245,15 @@ test("a page that is not set up tells its owner why", async () => {
   await withWidget({ host: "127.0.0.1" }, async (page, events) => {
     await connect(page);
     await page.getByText("The score server cannot be reached.").first().waitFor();
+    // The visitor of such a page is its developer.
+    await page.getByText(`add the origin ${new URL(page.url()).origin} to the publishable key`).waitFor();
+    await isAccessible(page);
     assert.equal(events.at(-1).code, "offline");
   });
   for (const [attributes, said] of [
     [{ scorer: other }, `This key reads scorer ${world.server.bootstrap.scorer_id} only.`],
     [{ "publishable-key": world.server.bootstrap.api_key }, "not a publishable key"],
+    [{ "publishable-key": "px_pub_unknown" }, "the publishable key is unknown or revoked"],
     [{ scorer: "first" }, "not the number of a scorer"],
     [{ server: "pyxis" }, "not the address of a Pyxis server"],
   ]) {
@@ -295,7 +303,20 @@ test("the example's server lets in who passes, once for each result", async () =
         const { jwt } = events.find((event) => event.name === "pyxis-result");
         const again = await fetch(`${settings.origin}/result`, { method: "POST", body: jwt });
         assert.deepEqual([again.status, await again.text()], [400, "Refused: the challenge is unknown or was used"]);
+        const short = `${account.address.slice(0, 6)}…${account.address.slice(-4)}`.toLowerCase();
+        assert.ok((await page.locator("#answer").textContent()).includes(short));
       });
+    }
+    const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const nonce = await (await fetch(`${settings.origin}/challenge`, { method: "POST" })).text();
+    for (const [body, reason] of [
+      ["", "not a signed score"],
+      ["garbage", "not a signed score"],
+      [`a.${part(null)}.b`, "the challenge is unknown or was used"],
+      [`${part(null)}.${part({ nonce })}`, "not a signed score"],
+    ]) {
+      const refused = await fetch(`${settings.origin}/result`, { method: "POST", body });
+      assert.deepEqual([refused.status, await refused.text()], [400, `Refused: ${reason}`]);
     }
   } finally {
     example.closeAllConnections();

@@ -16,6 +16,9 @@ const REFUSALS = {
   other_scorer: "setup",
 };
 
+/** Hosts on which a page is under development, so that its visitor is its developer. */
+const DEVELOPMENT_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
 /** The widget's part of a server's interface. */
 class ScoreServer {
   #base;
@@ -90,11 +93,12 @@ class ScoreServer {
       response = await fetch(this.#base + path, options);
     } catch (cause) {
       // A browser does not tell a page why: the network, the page's policy, or an origin that the key does not allow.
-      console.warn(
-        `<pyxis-passport>: no answer from ${this.#base}. If the server runs, add the origin ${location.origin} to the ` +
-          "publishable key, and the server to connect-src of this page's Content-Security-Policy.",
-      );
-      throw new WidgetFailure("offline", {}, { cause });
+      const hint =
+        `No answer from ${this.#base}. If the server runs, add the origin ${location.origin} to the publishable key, ` +
+        "and the server to connect-src of this page's Content-Security-Policy.";
+      console.warn(`<pyxis-passport>: ${hint}`);
+      const isDevelopment = DEVELOPMENT_HOSTS.has(location.hostname);
+      throw new WidgetFailure("offline", {}, { cause, hint: isDevelopment ? hint : undefined });
     }
     if (response.status === 204) return undefined;
     const answer = await response.json().catch(() => undefined);
@@ -106,6 +110,9 @@ class ScoreServer {
     const detail = typeof answer?.detail === "string" ? answer.detail : `status ${response.status}`;
     if (response.status === 401) this.#token = undefined;
     if (answer?.code in REFUSALS) return new WidgetFailure(REFUSALS[answer.code], { detail });
+    if (response.status === 401) {
+      return new WidgetFailure("setup", { detail: "the publishable key is unknown or revoked" });
+    }
     if (response.status === 429) {
       return new WidgetFailure("limited", { seconds: response.headers.get("Retry-After") ?? "60" });
     }

@@ -66,9 +66,10 @@ class View {
     ];
   }
 
-  failed({ code, values }, canRetry) {
+  failed({ code, values, hint }, canRetry) {
+    const about = hint && h("p", { class: "muted", part: "hint", lang: "en" }, hint);
     const retry = canRetry && h("div", { class: "row" }, this.button(this.t("retry"), this.on.retry, true));
-    return [this.heading(), h("p", { class: "alert", part: "error" }, this.t(code, values)), retry];
+    return [this.heading(), h("p", { class: "alert", part: "error" }, this.t(code, values)), about, retry];
   }
 
   ready(record, info) {
@@ -129,15 +130,17 @@ class View {
     const has = (name) => Number(record.stamps[name]?.score ?? 0) > 0 || record.stamps[name]?.dedup;
     const missing = info.stamps.filter((stamp) => !has(stamp.name));
     if (record.passing_score || missing.length === 0) return undefined;
-    const items = missing.map((stamp) => {
-      if (stamp.issued_here) return this.item(stamp, info, stamp.weight, stamp.description, undefined, this.request(stamp));
+    const ways = missing.map((stamp) => {
+      if (stamp.issued_here) return this.request(stamp);
       const href = this.linkOf(stamp, record.address, info.platforms[stamp.platform]?.url);
-      const link = href && h("a", { part: "link", href, target: "_blank", rel: "noopener noreferrer" },
+      return href && h("a", { part: "link", href, target: "_blank", rel: "noopener noreferrer" },
         this.t("get"), h("span", { class: "sr" }, ` ${stamp.name} ${this.t("newTab")}`));
-      return this.item(stamp, info, stamp.weight, stamp.description, undefined, link);
     });
+    const items = missing.map((stamp, at) =>
+      this.item(stamp, info, stamp.weight, stamp.description, undefined, ways[at]));
     const list = (some, label) => h("ul", { "part": "stamps", "aria-label": label }, some);
-    const more = this.t("more");
+    // Without a link or a button, the heading must not promise a way to get one.
+    const more = this.t(ways.some(Boolean) ? "more" : "others");
     const rest = items.slice(SHOWN);
     return [
       h("h3", {}, more),

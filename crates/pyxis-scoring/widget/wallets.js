@@ -18,12 +18,13 @@ function findWallets() {
   return typeof injected?.request === "function" ? [{ id: "injected", name: "Browser wallet", provider: injected }] : [];
 }
 
-/** A failure that the holder can read about: `code` names the text. */
+/** A failure that the holder can read about: `code` names the text. `hint` is for the page's developer, in English. */
 class WidgetFailure extends Error {
-  constructor(code, values = {}, options = {}) {
-    super(values.detail ?? code, options);
+  constructor(code, values = {}, { cause, hint } = {}) {
+    super(values.detail ?? code, { cause });
     this.code = code;
     this.values = values;
+    this.hint = hint;
   }
 }
 
