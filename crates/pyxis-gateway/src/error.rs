@@ -418,7 +418,8 @@ impl From<&Error> for Problem {
             .with_member("agent_action", "GET /agent/services lists the credentials of this key"),
             Error::HostNotAllowed(_) => Self::from_kind(kinds::HOST_NOT_ALLOWED, said())
                 .with_member("agent_action", "ask a manager to add the host to the credential's allowed_hosts"),
-            Error::TargetNotAllowed(_) => Self::from_kind(kinds::TARGET_NOT_ALLOWED, said()),
+            Error::TargetNotAllowed(_) => Self::from_kind(kinds::TARGET_NOT_ALLOWED, said())
+                .with_member("agent_action", "ask the operator to add the address to PX_EGRESS_ALLOW"),
             Error::DeniedByPolicy { pattern } => {
                 Self::from_kind(kinds::DENIED_BY_POLICY, "the credential's policy denies this request")
                     .with_member("pattern", pattern.clone())

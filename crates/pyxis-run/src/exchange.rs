@@ -1,8 +1,9 @@
 //! One request of the command, to the host and back.
 
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, UPGRADE};
@@ -10,6 +11,7 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use hyper::body::Incoming;
 use pyxis_net::body::{Body, boxed};
+use tokio::time::timeout;
 
 use crate::destination::Destination;
 use crate::outgoing::outgoing;
@@ -18,6 +20,9 @@ use crate::routes::Route;
 use crate::state::ProxyState;
 use crate::{pending, plain_http, websocket};
 
+/// Time without a response after which the person is told where a request may wait.
+const SILENCE: Duration = Duration::from_secs(5);
+
 /// Answers a request for `destination`, in any form of the request line.
 pub(crate) async fn answer(
     state: &ProxyState,
@@ -25,16 +30,40 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let asked = request.headers().clone();
-    let is_head = request.method() == Method::HEAD;
-    let answered = exchange(state, destination, request).await;
-    let mut response = answered.unwrap_or_else(|refusal| refusal.into_response(&asked));
-    if is_head {
+    let method = request.method().clone();
+    let answered = tell_of_silence(state, &method, destination, exchange(state, destination, request)).await;
+    let mut response = answered.unwrap_or_else(|refusal| {
+        // Few tools show the text of a refusal. The path stays out of it: it may have a secret of the tool.
+        state.notice(&format!("{method} {}: {}", destination.root().origin(), refusal.detail));
+        refusal.into_response(&asked)
+    });
+    if method == Method::HEAD {
         // The length is that of the server's own response, which has no body; none is better than a wrong one. A body
         // after HEAD is an error over HTTP/2.
         response.headers_mut().remove(CONTENT_LENGTH);
         *response.body_mut() = boxed(NoBody);
     }
     response
+}
+
+/// Waits for a response. If it takes long, the person is told where the request may wait: few tools say anything then.
+async fn tell_of_silence<T>(
+    state: &ProxyState,
+    method: &Method,
+    destination: &Destination,
+    response: impl Future<Output = T>,
+) -> T {
+    let mut response = pin!(response);
+    if let Ok(response) = timeout(SILENCE, &mut response).await {
+        return response;
+    }
+    if matches!(state.routes.route(destination.root()), Route::Credential(_)) {
+        let (origin, server) = (destination.root().origin(), state.server.base_url());
+        state.notice(&format!(
+            "{method} {origin}: no response yet. If a person must approve it, it is in the inbox: {server}/app/inbox"
+        ));
+    }
+    response.await
 }
 
 /// No body, of a length that is not told. Of an empty one, the library would tell the length 0.

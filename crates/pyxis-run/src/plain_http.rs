@@ -52,8 +52,8 @@ pub(crate) async fn answer(
 /// No credential of the key allows the host, and other hosts are refused.
 pub(crate) fn no_credential(destination: &Destination) -> ProxyRefusal {
     let detail = format!(
-        "no credential of this agent allows {}, and --others refuse is set. Add the host to a credential's allowed \
-         hosts and start the command again, or use --others tunnel",
+        "no credential of this agent allows {}, and --others refuse is set. Let the agent use a credential that allows \
+         the host, or add the host to one, and start the command again; or use --others tunnel",
         destination.authority()
     );
     ProxyRefusal::new(StatusCode::FORBIDDEN, "host_without_credential", detail)
@@ -68,7 +68,9 @@ pub(crate) fn unreachable(
     let host = destination.authority();
     if let Some(reason) = error.blocked() {
         let advice = refused_address_advice(destination.host(), state.pages.is_some());
-        let detail = format!("{host} is refused: {reason}. {advice}");
+        let detail = format!(
+            "no credential of this agent allows {host}, and without one it is refused: {reason}. {advice}"
+        );
         return ProxyRefusal::new(StatusCode::FORBIDDEN, "egress_refused", detail);
     }
     ProxyRefusal::new(

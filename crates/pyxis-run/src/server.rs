@@ -15,6 +15,8 @@ use crate::routes::{RouteChoice, Routes, RoutesError, ServiceList};
 
 /// Longest time until a response begins. The server has limits of its own, and a person may take a minute to decide.
 const TIMEOUT: Duration = Duration::from_mins(10);
+/// Longest reason, in bytes, as on the server.
+const MAX_REASON: usize = 1024;
 /// Longest list of credentials, in bytes.
 const MAX_LIST: usize = 16 * 1024 * 1024;
 
@@ -24,6 +26,8 @@ pub struct Server {
     client: Client,
     base_url: String,
     key: HeaderValue,
+    /// Reason for requests that bring none.
+    reason: Option<HeaderValue>,
 }
 
 /// Reason that the agent's credentials cannot be listed.
@@ -32,6 +36,9 @@ pub enum ServerError {
     /// The key cannot stand in a header.
     #[error("not an agent key: it has characters that no key has")]
     BadKey,
+    /// The reason cannot stand in a header.
+    #[error("--reason: must have 1 to 1024 bytes, and no line end or other control character")]
+    BadReason,
     /// No response.
     #[error("cannot reach Pyxis at {url}: {}", source.public_message())]
     Unreachable {
@@ -60,7 +67,14 @@ impl Server {
     pub fn new(client: Client, base_url: String, key: &SecretString) -> Result<Self, ServerError> {
         let mut key = HeaderValue::from_str(key.expose()).map_err(|_| ServerError::BadKey)?;
         key.set_sensitive(true);
-        Ok(Self { client, base_url, key })
+        Ok(Self { client, base_url, key, reason: None })
+    }
+
+    /// The same server, which gets a reason with every request that brings none.
+    pub fn with_reason(self, reason: &str) -> Result<Self, ServerError> {
+        let is_short = (1..=MAX_REASON).contains(&reason.len());
+        let header = HeaderValue::from_str(reason).ok().filter(|_| is_short);
+        Ok(Self { reason: Some(header.ok_or(ServerError::BadReason)?), ..self })
     }
 
     /// Base URL of the server.
@@ -134,6 +148,9 @@ impl Server {
         headers.insert("x-px-method", text(method.as_str())?);
         headers.insert("x-px-target", text(target)?);
         headers.insert("x-px-entry-point", HeaderValue::from_static("run"));
+        if let Some(reason) = &self.reason {
+            headers.entry("x-px-reason").or_insert_with(|| reason.clone());
+        }
         Ok(())
     }
 

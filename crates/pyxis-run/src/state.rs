@@ -45,9 +45,9 @@ pub(crate) struct ProxyState {
 }
 
 impl ProxyState {
-    /// Prints a line, unless it was printed lately.
+    /// Prints a line, unless it was printed lately. A command or a person chose a part of it.
     pub(crate) fn notice(&self, text: &str) {
-        self.notices.print(text);
+        self.notices.print(&text.replace(char::is_control, " "));
     }
 
     /// True for the proxy's token as the user name, with any password (RFC 7617).

@@ -17,7 +17,7 @@ pub struct McpBridge {
 pub struct Connect {
     /// Program, such as claude-code or codex.
     pub client: Option<String>,
-    /// URL of the server [default: the base URL of this installation].
+    /// URL of the server [default: `PX_URL`, or else that of `pyxis login`, or else the base URL of this installation].
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
     /// Environment variable that will hold the agent key.

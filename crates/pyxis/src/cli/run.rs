@@ -35,6 +35,9 @@ pub struct RunOptions {
     pub agent: Option<String>,
     #[command(flatten)]
     pub hosts: HostOptions,
+    /// Reason that approvers read, for requests that bring none in `X-PX-Reason`.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
     /// Command to run, and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,

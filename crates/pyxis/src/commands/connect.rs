@@ -5,7 +5,7 @@ use pyxis_core::agent_client::{self, AgentClient};
 use pyxis_core::nearest;
 use serde_json::{Value, json};
 
-use super::{out, quiet, settings};
+use super::{out, quiet, saved_login, settings};
 use crate::cli::{Connect, Global};
 use crate::config::Config;
 use crate::config::env::{Env, ProcessEnv};
@@ -32,7 +32,7 @@ pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
              first"
         );
     }
-    let text = client.configuration(&server_url(global, url)?, &key_env);
+    let text = client.configuration(&server_url(global, url.as_deref())?, &key_env);
     if global.json {
         out::json(&json!({ "name": client.name, "place": client.place, "configuration": text }));
         return Ok(());
@@ -47,21 +47,36 @@ pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
     Ok(())
 }
 
-/// URL of the MCP server at a base URL, or at that of this installation.
-pub(super) fn server_url(global: &Global, url: Option<String>) -> Result<String> {
-    let base_url = if let Some(url) = url {
-        base_url("--url", &url)?
+/// URL of the MCP server of the Pyxis that `pyxis run` would use.
+fn server_url(global: &Global, url: Option<&str>) -> Result<String> {
+    let base_url = if let Some((name, url)) = given_url(url) {
+        base_url(name, &url)?
+    } else if let Some(saved) = saved_login::agent()? {
+        saved.url
     } else {
-        installation_url(&settings(&quiet(global.flags()))?)
+        let config = settings(&quiet(global.flags()))?;
+        known_url(&config).unwrap_or_else(|| assumed_url(&config))
     };
     Ok(format!("{base_url}{}", pyxis_mcp::PATH))
 }
 
-/// Base URL of this installation: the configured one, that of the server that runs here, or the default one.
+/// The default base URL. Another program may be there, so the person is told.
+fn assumed_url(config: &Config) -> String {
+    let url = default_base_url(config.listen);
+    out::notice(format_args!(
+        "No Pyxis runs from this directory. This is for {url}; --url names another server.\n"
+    ));
+    url
+}
+
+/// Base URL of this installation: the known one, or the default one.
 pub(super) fn installation_url(config: &Config) -> String {
-    let configured = config.base_url.clone();
-    let running = || running::find(&config.data_dir).map(|server| server.base_url);
-    configured.or_else(running).unwrap_or_else(|| default_base_url(config.listen))
+    known_url(config).unwrap_or_else(|| default_base_url(config.listen))
+}
+
+/// Base URL of this installation: the configured one, or that of the server that runs here.
+fn known_url(config: &Config) -> Option<String> {
+    config.base_url.clone().or_else(|| running::find(&config.data_dir).map(|server| server.base_url))
 }
 
 /// True for a name that every shell can set.

@@ -66,7 +66,7 @@ struct Negotiated {
 
 pub(super) async fn run(global: &Global, options: McpBridge) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
-    let Access { url, key } = Access::with_key(&config, &options.access)?;
+    let Access { url, key, .. } = Access::with_key(&config, &options.access)?;
     let url = format!("{url}{}", pyxis_mcp::PATH);
     let mut authorization = HeaderValue::try_from(format!("Bearer {}", key.expose()))
         .context("not an agent key: it has characters that no key has")?;

@@ -40,7 +40,7 @@ pub(super) async fn run(global: &Global, options: RunOptions) -> Result<ExitCode
         None => connect::installation_url(&config),
     };
     let token = AgentToken::issue(global, &config, agent).await?;
-    let access = Access { url, key: token.text.clone() };
+    let access = Access { url, key: token.text.clone(), origin: format!("a token of {agent}") };
     let done = run_with(global, &config, &options, choices, &access, &mut signals).await;
     token.revoke(&config).await;
     done
@@ -56,7 +56,7 @@ async fn run_with(
     signals: &mut Signals,
 ) -> Result<ExitCode> {
     let prepared = tokio::select! {
-        prepared = prepare(config, access, &options.hosts, choices) => prepared?,
+        prepared = prepare(config, access, options, choices) => prepared?,
         Some(signal) = signals.recv() => return Ok(child::ended_by(signal)),
     };
     let mut variables = prepared.variables(access);
@@ -86,11 +86,14 @@ impl Prepared {
 async fn prepare(
     config: &Config,
     access: &Access,
-    hosts: &HostOptions,
+    options: &RunOptions,
     choices: Vec<RouteChoice>,
 ) -> Result<Prepared> {
     let identity = ProxyIdentity::for_one_run(&OsEntropy)?;
-    let mut parts = proxy_parts(config, access, hosts, choices, identity).await?;
+    let mut parts = proxy_parts(config, access, &options.hosts, choices, identity).await?;
+    if let Some(reason) = &options.reason {
+        parts.server = parts.server.with_reason(reason)?;
+    }
     parts.listen = (Ipv4Addr::LOCALHOST, 0).into();
     let proxy = Proxy::start(parts).await?;
     let files = TrustFiles::write(&proxy)?;
@@ -114,7 +117,7 @@ pub(super) async fn proxy_parts(
 ) -> Result<ProxyParts> {
     let egress = app::client(config)?;
     let server = access.server(&egress)?;
-    let routes = server.routes(choices).await?;
+    let routes = server.routes(choices).await.with_context(|| format!("with {}", access.origin))?;
     if routes.is_empty() {
         let agent = routes.agent();
         out::notice(format_args!(

@@ -71,7 +71,10 @@ async fn evaluate(
 /// Checks scheme and allowed hosts, which no person and no grant can widen.
 pub(crate) fn check_allowed_hosts(credential: &ResolvedCredential, target: &Target) -> Result<()> {
     if target.scheme() == Scheme::Http && !credential.row.allow_http {
-        return Err(Error::InvalidTarget("plain http, which this credential does not allow".to_owned()));
+        return Err(Error::InvalidTarget(
+            "plain http, which this credential does not allow; use https, or store it with allow_http"
+                .to_owned(),
+        ));
     }
     if !credential.hosts.admits(target) {
         return Err(Error::HostNotAllowed(target.authority()));

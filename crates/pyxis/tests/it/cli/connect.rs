@@ -29,6 +29,18 @@ async fn the_configuration_of_each_program_is_printed_without_a_key() {
 }
 
 #[tokio::test]
+async fn without_a_server_here_the_person_is_told_which_url_is_assumed() {
+    let app = App::empty(Setup::new());
+    let assumed = app.cli(&["connect", "curl"]).await.expect(0);
+    assert!(assumed.stderr.contains("No Pyxis runs from this directory"), "{assumed:?}");
+    let mut named = app.command(&["connect", "curl"]);
+    named.env("PX_URL", "https://pyxis.example.org");
+    let named = run(named).await.expect(0);
+    assert!(named.stdout.contains("https://pyxis.example.org/mcp"), "{named:?}");
+    assert!(!named.stderr.contains("No Pyxis"), "{named:?}");
+}
+
+#[tokio::test]
 async fn a_program_or_name_that_makes_no_sense_is_refused_with_what_would() {
     let app = App::empty(Setup::new());
     let unknown = app.cli(&["connect", "claude-cod"]).await.expect(1);

@@ -1,11 +1,12 @@
 //! Requests that a person decides, sent by tools that know nothing of it.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Scene;
 use super::scene::SECRET;
@@ -25,6 +26,12 @@ fn post(scene: &Scene, more: &[&str]) -> Command {
 fn header<'a>(ran: &'a Ran, name: &str) -> Option<&'a str> {
     let prefix = format!("{name}: ");
     ran.stdout.lines().find_map(|line| line.strip_prefix(&prefix))
+}
+
+/// The requests in the inbox.
+async fn waiting(scene: &Scene) -> Vec<Value> {
+    let list = scene.site.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
+    list["approvals"].as_array().unwrap().clone()
 }
 
 async fn impatient(setup: Setup) -> Scene {
@@ -102,6 +109,58 @@ engines! {
         assert!(keyed("b").await.stdout.starts_with("HTTP/1.1 200"));
         assert_eq!(scene.site.upstream.requests().len(), 2, "the grant covers a new request");
     }
+}
+
+#[tokio::test]
+async fn where_a_request_waits_is_told_on_standard_error_too() {
+    let scene = impatient(Setup::new()).await;
+    // A tool that shows no body of a refusal.
+    let ran = run(scene.command(&[], &["curl", "-sf", "-d", "one", &scene.url("/orders?token=abc")]))
+        .await
+        .expect(22);
+    let told = format!("pyxis: POST {}: ", scene.url(""));
+    assert!(ran.stderr.contains(told.trim_end_matches('/')), "{ran:?}");
+    assert!(ran.stderr.contains("/approve/") && ran.stderr.contains("run the same command again"), "{ran:?}");
+    assert!(!ran.stderr.contains("token=abc"), "the tool's own secrets stay out of it: {ran:?}");
+}
+
+#[tokio::test]
+async fn the_inbox_is_named_while_a_request_is_held() {
+    let scene = Scene::new().await;
+    let mut command = scene.command(&[], &["curl", "-sSf", "-d", "one", &scene.url("/orders")]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let line = tokio::task::spawn_blocking(move || {
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        line
+    });
+    let line = line.await.unwrap();
+    assert!(line.contains("no response yet") && line.contains("/app/inbox"), "{line}");
+    let pending = waiting(&scene).await;
+    scene.site.owner.approve(pending[0]["txn_id"].as_str().unwrap()).await;
+    let output = tokio::task::spawn_blocking(move || child.wait_with_output()).await.unwrap().unwrap();
+    assert!(output.status.success() && output.stdout == b"ok", "{output:?}");
+}
+
+#[tokio::test]
+async fn a_reason_is_given_for_requests_that_bring_none() {
+    let scene = impatient(Setup::new()).await;
+    scene.site.owner.set_policy("api", &json!({"require_reason": true})).await;
+    let url = scene.url("/orders");
+    let reasons = async |options: &[&str], more: &[&str]| {
+        let tool = [&["curl", "-s", "-d", "one", &url], more].concat();
+        run(scene.command(options, &tool)).await.expect(0);
+        let pending = waiting(&scene).await;
+        pending.iter().filter_map(|row| row["reason"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons(&[], &[]).await, [""; 0], "refused");
+    let given = ["--reason", "Rechnung für März"];
+    assert_eq!(reasons(&given, &[]).await, ["Rechnung für März"]);
+    let own = reasons(&given, &["-d", "two", "-H", "X-PX-Reason: its own"]).await;
+    assert!(own.contains(&"its own".to_owned()), "{own:?}");
+    let bad = run(scene.command(&["--reason", "a\nb"], &["true"])).await.expect(1);
+    assert!(bad.stderr.contains("--reason: must have 1 to 1024 bytes"), "{bad:?}");
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ async fn a_plain_request_is_refused_if_its_credential_needs_tls() {
     let scene = Scene::new().await;
     let upstream = plain_host(&scene, false).await;
     let ran = scene.run(&[], &["curl", "-sS", "-i", &upstream.url("/x")]).await.expect(0);
-    let refusal = "Pyxis: invalid target: plain http, which this credential does not allow";
+    let refusal = "Pyxis: invalid target: plain http, which this credential does not allow; use https";
     assert!(ran.stdout.contains(refusal), "{ran:?}");
     assert_eq!(upstream.connections(), 0);
 }

@@ -195,6 +195,8 @@ async fn a_saved_login_replaces_url_and_variable_and_only_its_owner_can_read_it(
     let target = scene.url("/");
     let ran = bare(&["run", "--", "curl", "-sSf", &target]).await.expect(0);
     assert_eq!(ran.stdout, "ok");
+    let configuration = bare(&["connect", "claude-code"]).await.expect(0);
+    assert!(configuration.stdout.contains(&format!("{url}/mcp")), "{configuration:?}");
 
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let open = bare(&["run", "--", "true"]).await.expect(1);
