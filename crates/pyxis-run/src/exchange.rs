@@ -31,7 +31,7 @@ pub(crate) async fn answer(
 ) -> Response<Body> {
     let asked = request.headers().clone();
     let method = request.method().clone();
-    let answered = tell_of_silence(state, &method, destination, exchange(state, destination, request)).await;
+    let answered = exchange(state, destination, request).await;
     let mut response = answered.unwrap_or_else(|refusal| {
         // Few tools show the text of a refusal. The path stays out of it: it may have a secret of the tool.
         state.notice(&format!("{method} {}: {}", destination.root().origin(), refusal.detail));
@@ -46,7 +46,8 @@ pub(crate) async fn answer(
     response
 }
 
-/// Waits for a response. If it takes long, the person is told where the request may wait: few tools say anything then.
+/// Waits for a response of the server. If it takes long, the person is told where the request may wait: few tools say
+/// anything then.
 async fn tell_of_silence<T>(
     state: &ProxyState,
     method: &Method,
@@ -57,12 +58,10 @@ async fn tell_of_silence<T>(
     if let Ok(response) = timeout(SILENCE, &mut response).await {
         return response;
     }
-    if matches!(state.routes.route(destination.root()), Route::Credential(_)) {
-        let (origin, server) = (destination.root().origin(), state.server.base_url());
-        state.notice(&format!(
-            "{method} {origin}: no response yet. If a person must approve it, it is in the inbox: {server}/app/inbox"
-        ));
-    }
+    let (origin, server) = (destination.root().origin(), state.server.base_url());
+    state.notice(&format!(
+        "{method} {origin}: no response yet. If a person must approve it, it is in the inbox: {server}/app/inbox"
+    ));
     response.await
 }
 
@@ -101,8 +100,17 @@ async fn exchange(
         return Err(ProxyRefusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
     }
     match state.routes.route(destination.root()) {
-        Route::Credential(name) if is_websocket => websocket::open(state, name, destination, request).await,
-        Route::Credential(name) => forward(state, name, destination, request).await,
+        Route::Credential(name) => {
+            let method = request.method().clone();
+            let sent = async {
+                if is_websocket {
+                    websocket::open(state, name, destination, request).await
+                } else {
+                    forward(state, name, destination, request).await
+                }
+            };
+            tell_of_silence(state, &method, destination, sent).await
+        }
         Route::Unknown if is_websocket => {
             let detail = "a WebSocket to a host without a credential must come through CONNECT";
             Err(ProxyRefusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail))

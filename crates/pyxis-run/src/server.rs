@@ -15,8 +15,6 @@ use crate::routes::{RouteChoice, Routes, RoutesError, ServiceList};
 
 /// Longest time until a response begins. The server has limits of its own, and a person may take a minute to decide.
 const TIMEOUT: Duration = Duration::from_mins(10);
-/// Longest reason, in bytes, as on the server.
-const MAX_REASON: usize = 1024;
 /// Longest list of credentials, in bytes.
 const MAX_LIST: usize = 16 * 1024 * 1024;
 
@@ -37,7 +35,7 @@ pub enum ServerError {
     #[error("not an agent key: it has characters that no key has")]
     BadKey,
     /// The reason cannot stand in a header.
-    #[error("--reason: must have 1 to 1024 bytes, and no line end or other control character")]
+    #[error("--reason: must have no line end and no other control character")]
     BadReason,
     /// No response.
     #[error("cannot reach Pyxis at {url}: {}", source.public_message())]
@@ -72,9 +70,8 @@ impl Server {
 
     /// The same server, which gets a reason with every request that brings none.
     pub fn with_reason(self, reason: &str) -> Result<Self, ServerError> {
-        let is_short = (1..=MAX_REASON).contains(&reason.len());
-        let header = HeaderValue::from_str(reason).ok().filter(|_| is_short);
-        Ok(Self { reason: Some(header.ok_or(ServerError::BadReason)?), ..self })
+        let reason = HeaderValue::from_str(reason).map_err(|_| ServerError::BadReason)?;
+        Ok(Self { reason: Some(reason), ..self })
     }
 
     /// Base URL of the server.

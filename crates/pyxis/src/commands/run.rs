@@ -40,7 +40,7 @@ pub(super) async fn run(global: &Global, options: RunOptions) -> Result<ExitCode
         None => connect::installation_url(&config),
     };
     let token = AgentToken::issue(global, &config, agent).await?;
-    let access = Access { url, key: token.text.clone(), origin: format!("a token of {agent}") };
+    let access = Access { url, key: token.text.clone(), key_source: format!("a token of {agent}") };
     let done = run_with(global, &config, &options, choices, &access, &mut signals).await;
     token.revoke(&config).await;
     done
@@ -117,7 +117,7 @@ pub(super) async fn proxy_parts(
 ) -> Result<ProxyParts> {
     let egress = app::client(config)?;
     let server = access.server(&egress)?;
-    let routes = server.routes(choices).await.with_context(|| format!("with {}", access.origin))?;
+    let routes = server.routes(choices).await.with_context(|| format!("with {}", access.key_source))?;
     if routes.is_empty() {
         let agent = routes.agent();
         out::notice(format_args!(

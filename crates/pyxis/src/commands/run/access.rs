@@ -20,8 +20,8 @@ pub(in crate::commands) struct Access {
     /// Base URL of the server.
     pub(in crate::commands) url: String,
     pub(in crate::commands) key: SecretString,
-    /// Origin of the key, for errors.
-    pub(in crate::commands) origin: String,
+    /// Place that the key is from, for errors.
+    pub(in crate::commands) key_source: String,
 }
 
 impl Access {
@@ -38,11 +38,11 @@ impl Access {
             (None, None) => connect::installation_url(config),
         };
         if let Some(key) = key {
-            return Ok(Self { url, key, origin: format!("the agent key of {key_env}") });
+            return Ok(Self { url, key, key_source: format!("the agent key of {key_env}") });
         }
         match saved {
             Some(SavedLogin { url: own, agent_key }) if own == url => {
-                Ok(Self { url, key: agent_key, origin: "the saved login".to_owned() })
+                Ok(Self { url, key: agent_key, key_source: "the saved login".to_owned() })
             }
             Some(SavedLogin { url: own, .. }) => bail!(
                 "the saved login is for {own}; run `pyxis login --url {url}`, or put its agent key into {key_env}"

@@ -26,7 +26,8 @@ engines! {
             let outside = site.agent.forward("api", method, "https://api.example.com/");
             outside.send().await.problem(403, "host_not_allowed");
             let inside = site.agent.forward("for", method, "http://10.0.0.1/");
-            inside.send().await.problem(403, "target_not_allowed");
+            let refused = inside.send().await.problem(403, "target_not_allowed");
+            assert!(refused["agent_action"].as_str().unwrap().contains("PX_EGRESS_ALLOW"), "{refused}");
         }
         assert_eq!(site.upstream.connections(), 0);
         site.upstream.reply_with(|request| Reply::ok(request.header("authorization").unwrap().to_owned()));

@@ -160,7 +160,7 @@ async fn a_reason_is_given_for_requests_that_bring_none() {
     let own = reasons(&given, &["-d", "two", "-H", "X-PX-Reason: its own"]).await;
     assert!(own.contains(&"its own".to_owned()), "{own:?}");
     let bad = run(scene.command(&["--reason", "a\nb"], &["true"])).await.expect(1);
-    assert!(bad.stderr.contains("--reason: must have 1 to 1024 bytes"), "{bad:?}");
+    assert!(bad.stderr.contains("--reason: must have no line end"), "{bad:?}");
 }
 
 #[tokio::test]

@@ -195,6 +195,10 @@ async fn a_saved_login_replaces_url_and_variable_and_only_its_owner_can_read_it(
     let target = scene.url("/");
     let ran = bare(&["run", "--", "curl", "-sSf", &target]).await.expect(0);
     assert_eq!(ran.stdout, "ok");
+    let mut stale = scene.site.app.command(&["run", "--", "true"]);
+    stale.env("HOME", scene.home()).env("PATH", search_path()).env("PX_AGENT_KEY", "px_agent_old");
+    let stale = run(stale).await.expect(1);
+    assert!(stale.stderr.contains("with the agent key of PX_AGENT_KEY"), "{stale:?}");
     let configuration = bare(&["connect", "claude-code"]).await.expect(0);
     assert!(configuration.stdout.contains(&format!("{url}/mcp")), "{configuration:?}");
 
