@@ -24,6 +24,7 @@ use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 use pyxis_core::actor::Actor;
 use pyxis_core::admin_error::Missing;
+use pyxis_core::nearest::suggestion;
 
 /// Characters of a key that stay readable, to tell keys apart.
 const HINT: usize = KEY_PREFIX.len() + 6;
@@ -288,10 +289,17 @@ async fn resolve_scope(tx: &mut Tx, workspace: WorkspaceId, scope: &AgentScope) 
     let mut ids = Vec::with_capacity(names.len());
     for name in names {
         let found = credentials::find_by_name(&mut *tx, workspace, name).await?;
-        let found = found.ok_or_else(|| Error::field("credentials", format!("unknown credential {name}")))?;
+        let Some(found) = found else { return Err(unknown_credential(tx, workspace, name).await?) };
         if !ids.contains(&found.id) {
             ids.push(found.id);
         }
     }
     Ok(ids)
+}
+
+/// A refusal with the nearest name: who may change an agent may list the credentials.
+async fn unknown_credential(tx: &mut Tx, workspace: WorkspaceId, name: &str) -> Result<Error> {
+    let all = credentials::list(tx, workspace).await?;
+    let suggestion = suggestion(name, all.iter().map(|row| row.name.as_str()));
+    Ok(Error::field("credentials", format!("unknown credential {name}{suggestion}")))
 }

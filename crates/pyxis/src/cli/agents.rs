@@ -34,6 +34,22 @@ pub enum AgentCommand {
         #[arg(long)]
         max_pending: Option<u32>,
     },
+    /// Replace the list of credentials that an agent may use. Its tasks that need another credential stop.
+    SetCredentials {
+        #[command(flatten)]
+        name: NameArgument<AgentLabel>,
+        /// Credential that the agent may use; repeat for several.
+        #[arg(
+            long = "credential",
+            value_name = "NAME",
+            required_unless_present = "all",
+            conflicts_with = "all"
+        )]
+        credentials: Vec<String>,
+        /// Let it use all credentials, including ones added later.
+        #[arg(long)]
+        all: bool,
+    },
     /// List agents.
     List,
     /// Print an agent, never its key.

@@ -41,6 +41,17 @@ pub enum CredentialCommand {
         #[command(flatten)]
         secret: SecretSource,
     },
+    /// Replace the list of hosts that a credential may be sent to.
+    SetHosts {
+        #[command(flatten)]
+        name: NameArgument<CredentialLabel>,
+        /// Host that the credential may be sent to; repeat for several.
+        #[arg(long = "allow-host", value_name = "HOST", required = true)]
+        allow_hosts: Vec<String>,
+        /// True to allow plain http targets, false to refuse them [default: as before].
+        #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+        allow_http: Option<bool>,
+    },
     /// Remove a credential.
     #[command(alias = "delete")]
     Remove {

@@ -18,8 +18,7 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
     match command {
         AgentCommand::Add { name, rate_limit_per_hour, max_pending, credentials } => {
             let name = name.get()?;
-            let credentials =
-                if credentials.is_empty() { AgentScope::All } else { AgentScope::Named(credentials) };
+            let credentials = scope(credentials);
             let input = AgentInput { name, rate_limit_per_hour, max_pending, credentials };
             let (agent, key) = agents::create(state, &actor, input).await?;
             print_key(global.json, &agent, &key);
@@ -45,6 +44,16 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
                     hourly.as_deref().unwrap_or("unlimited requests"),
                     out::count_noun(agent.row.max_pending, "pending approval")
                 ));
+            }
+        }
+        AgentCommand::SetCredentials { name, credentials, all: _ } => {
+            let agent = agents::by_name(&state.store, actor.workspace, &name.get()?).await?;
+            let patch = AgentPatch { credentials: Some(scope(credentials)), ..AgentPatch::default() };
+            let agent = agents::update(state, &actor, agent.row.id, patch).await?;
+            if global.json {
+                out::json(&agent_json(&agent));
+            } else {
+                out::line(scope_text(state, &agent).await?);
             }
         }
         AgentCommand::List => {
@@ -87,6 +96,11 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
     }
     app.gateway.audit.stop().await?;
     Ok(())
+}
+
+/// These credentials, or all if none is named.
+fn scope(names: Vec<String>) -> AgentScope {
+    if names.is_empty() { AgentScope::All } else { AgentScope::Named(names) }
 }
 
 async fn set_enabled(app: &App, actor: &Actor, name: &str, enabled: bool, as_json: bool) -> Result<()> {
@@ -134,18 +148,17 @@ fn print_key(as_json: bool, agent: &Agent, key: &SecretString) {
     }
 }
 
-/// Credentials that a new agent may use, and how to choose them.
+/// Credentials that an agent may use, and how to choose others.
 async fn scope_text(state: &State, agent: &Agent) -> Result<String> {
     let name = &agent.row.name;
-    let page = "its page on the dashboard changes that";
+    let change = "`pyxis agent set-credentials`, or its page on the dashboard";
     if let AgentScope::Named(names) = &agent.credentials {
-        return Ok(format!("{name} may use only {}; {page}", names.join(", ")));
+        return Ok(format!("{name} may use only {}; to change that: {change}", names.join(", ")));
     }
     let all = credentials::list(&state.store, agent.row.workspace_id).await?;
     let names: Vec<&str> = all.iter().map(|row| row.name.as_str()).collect();
     let now = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
     Ok(format!(
-        "{name} may use all credentials, including ones added later (now: {now}). To choose them, add an agent with \
-         --credential NAME, once for each; {page}"
+        "{name} may use all credentials, including ones added later (now: {now}); to choose them: {change}"
     ))
 }

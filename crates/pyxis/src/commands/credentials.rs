@@ -13,7 +13,7 @@ use pyxis_core::policy::Policy;
 use pyxis_core::presets::Preset;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
-use pyxis_gateway::admin::credentials::{self, CredentialInput};
+use pyxis_gateway::admin::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::admin::policies;
 use pyxis_gateway::{Actor, CredentialOptions, Error, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
@@ -81,6 +81,18 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
                 out::line(format_args!("replaced; version {version}"));
             }
         }
+        CredentialCommand::SetHosts { name, allow_hosts, allow_http } => {
+            let row = credential_row(&app, &actor, &name.get()?).await?;
+            let allowed_hosts = Some(allow_hosts);
+            let patch = CredentialPatch { allowed_hosts, allow_http, ..CredentialPatch::default() };
+            let row = credentials::update(state, &actor, &row.name, patch).await?;
+            warn(state, &row);
+            if global.json {
+                out::json(&credential_json(&row));
+            } else {
+                out::line(hosts_text(&row));
+            }
+        }
         CredentialCommand::Remove { name, confirmation } => {
             let name = name.get()?;
             let row = credential_row(&app, &actor, &name).await?;
@@ -146,7 +158,7 @@ async fn verified(state: &State, actor: &Actor, name: &str, url: Option<&str>) -
             let row = credentials::get(&state.store, actor.workspace, name).await?;
             let probed = url.map(str::to_owned).or_else(|| credentials::probe(&row));
             let dialed = row.api_base.or(probed).unwrap_or_default();
-            let host = Target::parse(&dialed).map_or(dialed, |target| target.authority());
+            let host = Target::parse(&dialed).map_or(dialed, |target| target.authority().to_owned());
             Err(anyhow::Error::new(error).context(host))
         }
         done => Ok(done?),
@@ -158,6 +170,13 @@ fn warn(state: &State, row: &CredentialRow) {
     for warning in credentials::warnings(&state.keyring, row) {
         out::notice(format_args!("warning: {warning}"));
     }
+}
+
+/// Hosts that a credential may be sent to, as a sentence.
+fn hosts_text(row: &CredentialRow) -> String {
+    let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
+    let scheme = if row.allow_http { "https and plain http" } else { "https only" };
+    format!("{} may be sent to {} ({scheme})", row.name, hosts.join(", "))
 }
 
 fn build(input: AddCredential) -> Result<CredentialInput> {

@@ -86,16 +86,55 @@ engines! {
         let all = site.app.cli(&["agent", "add", "bot"]).await.expect(0);
         assert!(all.stdout.starts_with("key of bot (shown once): px_agent_"), "{all:?}");
         assert_eq!(all.stdout.lines().count(), 1, "the key alone is for a script: {all:?}");
-        let told = "bot may use all credentials, including ones added later (now: api). To choose them, add an agent with \
-                    --credential NAME, once for each;";
+        let told = "bot may use all credentials, including ones added later (now: api); to choose them: `pyxis agent \
+                    set-credentials`, or";
         assert!(all.stderr.contains(told), "{all:?}");
         let some = site.app.cli(&["agent", "add", "--name", "clerk", "--credential", "api"]).await.expect(0);
-        assert!(some.stderr.contains("clerk may use only api; its page on the dashboard changes that"), "{some:?}");
+        assert!(some.stderr.contains("clerk may use only api; to change that: `pyxis agent set-credentials`, or"), "{some:?}");
         let quiet = site.app.cli(&["agent", "add", "third", "--json"]).await.expect(0);
         assert_eq!((quiet.stderr.as_str(), &quiet.json()["credentials"]), ("", &json!("all")));
         site.app.cli(&["credential", "remove", "api", "--yes"]).await.expect(0);
         let none = site.app.cli(&["agent", "add", "fourth"]).await.expect(0);
         assert!(none.stderr.contains("(now: none yet)"), "{none:?}");
+    }
+
+    async fn the_credentials_of_an_agent_are_replaced_at_once(setup: Setup) {
+        let site = Site::with(setup).await;
+        let url = site.upstream.url("/");
+        fs::write(site.app.directory().join("secret"), "another-canary").unwrap();
+        let other = ["credential", "add", "other", "--allow-host", "other.example", "--auth", "bearer", "--secret-file", "secret"];
+        site.app.cli(&other).await.expect(0);
+        let added = site.app.cli_json(&["agent", "add", "bot"]).await;
+        let bot = site.app.agent(added["key"].as_str().expect("a key"));
+        bot.forward("api", "GET", &url).send().await.forwarded(200);
+        let set = site.app.cli(&["agent", "set-credentials", "bot", "--credential", "other"]).await.expect(0);
+        assert!(set.stdout.starts_with("bot may use only other; "), "{set:?}");
+        bot.forward("api", "GET", &url).send().await.problem(404, "credential_not_found");
+        let misspelled = site.app.cli(&["agent", "set-credentials", "bot", "--credential", "othr"]).await.expect(1);
+        assert!(misspelled.stderr.contains("unknown credential othr (did you mean other?)"), "{misspelled:?}");
+        site.app.cli(&["agent", "set-credentials", "bot"]).await.expect(2);
+        site.app.cli(&["agent", "set-credentials", "bot", "--all", "--credential", "api"]).await.expect(2);
+        let all = site.app.cli_json(&["agent", "set-credentials", "bot", "--all"]).await;
+        assert_eq!(all["credentials"], "all");
+        bot.forward("api", "GET", &url).send().await.forwarded(200);
+    }
+
+    async fn the_hosts_of_a_credential_are_replaced_at_once(setup: Setup) {
+        let site = Site::with(setup).await;
+        let url = site.upstream.url("/");
+        site.agent.forward("api", "GET", &url).send().await.forwarded(200);
+        let set = site.app.cli(&["credential", "set-hosts", "api", "--allow-host", "api.example.com"]).await.expect(0);
+        assert_eq!(set.stdout, "api may be sent to api.example.com (https and plain http)\n");
+        site.agent.forward("api", "GET", &url).send().await.problem(403, "host_not_allowed");
+        let back = ["credential", "set-hosts", "api", "--allow-host", "127.0.0.1", "--allow-host", "api.example.com"];
+        let https = site.app.cli(&[&back[..], &["--allow-http", "false"]].concat()).await.expect(0);
+        assert!(https.stdout.ends_with("127.0.0.1, api.example.com (https only)\n"), "{https:?}");
+        let refused = site.app.cli(&["credential", "set-hosts", "api", "--allow-host", "*.com"]).await.expect(1);
+        assert!(refused.stderr.contains("allowed_hosts entry"), "{refused:?}");
+        site.app.cli(&["credential", "set-hosts", "api"]).await.expect(2);
+        let open = site.app.cli_json(&[&back[..], &["--allow-http"]].concat()).await;
+        assert_eq!(open["allow_http"], true);
+        site.agent.forward("api", "GET", &url).send().await.forwarded(200);
     }
 
     async fn grants_are_listed_and_revoked_on_the_command_line(setup: Setup) {
