@@ -175,13 +175,13 @@ impl Target {
     }
 
     /// The canonical host, and `:port` unless it is the scheme's default. The value of `Host`.
-    pub fn authority(&self) -> String {
-        self.authority_text().to_owned()
+    pub fn authority(&self) -> &str {
+        &self.url[self.scheme.as_str().len() + "://".len()..self.path.0]
     }
 
     /// `scheme://authority`.
-    pub fn origin(&self) -> String {
-        self.url[..self.path.0].to_owned()
+    pub fn origin(&self) -> &str {
+        &self.url[..self.path.0]
     }
 
     /// The canonical path, starting with `/`.
@@ -204,12 +204,8 @@ impl Target {
         format!("{}://{}:{}{}", self.scheme.as_str(), self.host_text(), self.port, self.path())
     }
 
-    fn authority_text(&self) -> &str {
-        &self.url[self.scheme.as_str().len() + "://".len()..self.path.0]
-    }
-
     fn host_text(&self) -> &str {
-        without_port(self.authority_text())
+        without_port(self.authority())
     }
 }
 

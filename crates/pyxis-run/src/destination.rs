@@ -51,7 +51,7 @@ impl Destination {
     }
 
     /// Host and port, for people.
-    pub(crate) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> &str {
         self.root.authority()
     }
 
@@ -72,6 +72,10 @@ impl Destination {
         let named = first.map(|host| host.to_str().unwrap_or_default());
         let written = uri.authority().map(Authority::as_str);
         let is_same = |text: &str| {
+            // Nearly every client writes it as it is written here.
+            if text == self.root.authority() {
+                return true;
+            }
             let authority: Option<Authority> = text.parse().ok();
             let scheme = self.root.scheme().as_str();
             let root = authority.and_then(|named| Target::parse(&format!("{scheme}://{named}/")).ok());

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::destination::Destination;
 use crate::outgoing::outgoing;
-use crate::refusal::ProxyRefusal;
+use crate::refusal::{ProxyRefusal, RefusalForm};
 use crate::routes::Route;
 use crate::state::ProxyState;
 use crate::{pending, plain_http, websocket};
@@ -29,13 +29,13 @@ pub(crate) async fn answer(
     destination: &Destination,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    let asked = request.headers().clone();
+    let form = RefusalForm::accepted(request.headers());
     let method = request.method().clone();
     let answered = exchange(state, destination, request).await;
     let mut response = answered.unwrap_or_else(|refusal| {
         // Few tools show the text of a refusal. The path stays out of it: it may have a secret of the tool.
         state.notice(&format!("{method} {}: {}", destination.root().origin(), refusal.detail));
-        refusal.into_response(&asked)
+        refusal.into_response(form)
     });
     if method == Method::HEAD {
         // The length is that of the server's own response, which has no body; none is better than a wrong one. A body
@@ -47,14 +47,13 @@ pub(crate) async fn answer(
 }
 
 /// Waits for a response of the server. If it takes long, the person is told where the request may wait: few tools say
-/// anything then.
+/// anything then. The caller pins it, because a future that holds another by value has room for it twice.
 async fn tell_of_silence<T>(
     state: &ProxyState,
     method: &Method,
     destination: &Destination,
-    response: impl Future<Output = T>,
+    mut response: Pin<&mut impl Future<Output = T>>,
 ) -> T {
-    let mut response = pin!(response);
     if let Ok(response) = timeout(SILENCE, &mut response).await {
         return response;
     }
@@ -102,13 +101,13 @@ async fn exchange(
     match state.routes.route(destination.root()) {
         Route::Credential(name) => {
             let method = request.method().clone();
-            let sent = async {
+            let sent = pin!(async {
                 if is_websocket {
                     websocket::open(state, name, destination, request).await
                 } else {
                     forward(state, name, destination, request).await
                 }
-            };
+            });
             tell_of_silence(state, &method, destination, sent).await
         }
         Route::Unknown if is_websocket => {

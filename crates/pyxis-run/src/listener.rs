@@ -25,7 +25,7 @@ use crate::authority::{AuthorityError, AuthorityParts, RunAuthority};
 use crate::destination::Destination;
 use crate::identity::ProxyIdentity;
 use crate::own_pages::OwnPages;
-use crate::refusal::ProxyRefusal;
+use crate::refusal::{ProxyRefusal, RefusalForm};
 use crate::routes::{Route, Routes};
 use crate::server::Server;
 use crate::state::{HANDSHAKE, Notices, OtherHosts, ProxyState};
@@ -192,25 +192,25 @@ async fn serve(state: Arc<ProxyState>, stream: TcpStream) {
 }
 
 async fn answer(state: &Arc<ProxyState>, mut request: Request<Incoming>) -> Response<Body> {
-    let asked = request.headers().clone();
+    let form = RefusalForm::accepted(request.headers());
     if let Some(pages) = state.pages.as_ref().filter(|pages| pages.owns(request.method(), request.uri())) {
-        return pages.answer(request.method(), request.uri(), &asked, &state.authority.pem());
+        return pages.answer(request.method(), request.uri(), form, &state.authority.pem());
     }
-    if !state.admits(&asked) {
+    if !state.admits(request.headers()) {
         let detail = "this proxy serves only clients that send the token of HTTPS_PROXY";
         let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
-        return ProxyRefusal::new(status, "proxy_authorization_required", detail).into_response(&asked);
+        return ProxyRefusal::new(status, "proxy_authorization_required", detail).into_response(form);
     }
     if request.method() == Method::CONNECT {
         return connect(state, &mut request).await.unwrap_or_else(|refusal| {
             // Few tools show the body of a refused CONNECT.
             state.notice(&refusal.detail);
-            refusal.into_response(&asked)
+            refusal.into_response(form)
         });
     }
     let Some(destination) = Destination::of_absolute(request.uri()) else {
         let detail = "this is a proxy: send CONNECT, or a request with a whole http:// or https:// URL";
-        return ProxyRefusal::new(StatusCode::BAD_REQUEST, "malformed_request", detail).into_response(&asked);
+        return ProxyRefusal::new(StatusCode::BAD_REQUEST, "malformed_request", detail).into_response(form);
     };
     exchange::answer(state, &destination, request).await
 }

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::uri::{Authority, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri};
+use http::{HeaderValue, Method, Response, StatusCode, Uri};
 use pyxis_net::body::{Body, full};
 
 use crate::destination::Destination;
-use crate::refusal::ProxyRefusal;
+use crate::refusal::{ProxyRefusal, RefusalForm};
 
 /// Path of the authority's certificate.
 const CERTIFICATE: &str = "/ca.pem";
@@ -53,19 +53,19 @@ impl OwnPages {
         &self,
         method: &Method,
         uri: &Uri,
-        asked: &HeaderMap,
+        form: RefusalForm,
         certificate: &str,
     ) -> Response<Body> {
         let path = uri.path();
         if path != CERTIFICATE && path != HEALTH {
             let detail = "this is a proxy. Its own pages are /ca.pem and /healthz; for other hosts, send CONNECT or a \
                 request with a whole http:// URL, with the token of HTTPS_PROXY";
-            return ProxyRefusal::new(StatusCode::NOT_FOUND, "not_found", detail).into_response(asked);
+            return ProxyRefusal::new(StatusCode::NOT_FOUND, "not_found", detail).into_response(form);
         }
         if *method != Method::GET && *method != Method::HEAD {
             let detail = format!("{path} of this proxy can only be read: send GET");
             let refusal = ProxyRefusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail);
-            let mut response = refusal.into_response(asked);
+            let mut response = refusal.into_response(form);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn status(pages: &OwnPages, method: &Method, path: &str) -> u16 {
-        pages.answer(method, &path.parse().unwrap(), &HeaderMap::new(), "PEM").status().as_u16()
+        pages.answer(method, &path.parse().unwrap(), RefusalForm::Text, "PEM").status().as_u16()
     }
 
     #[test]

@@ -5,6 +5,23 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use pyxis_net::body::{Body, full};
 use serde_json::json;
 
+/// Form of a refusal, as the client asked for it. It outlives the request, whose headers go on to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefusalForm {
+    /// Problem details (RFC 9457), with the text in `message`, which most tools print, and in `error`, as npm does.
+    Json,
+    /// One line of text.
+    Text,
+}
+
+impl RefusalForm {
+    /// JSON for clients that accept some kind of it, and text for others.
+    pub(crate) fn accepted(headers: &HeaderMap) -> Self {
+        let is_json = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("json"));
+        if headers.get_all(ACCEPT).iter().any(is_json) { Self::Json } else { Self::Text }
+    }
+}
+
 /// A response that no host gave.
 #[derive(Debug)]
 pub(crate) struct ProxyRefusal {
@@ -26,19 +43,18 @@ impl ProxyRefusal {
         Self { status, code: code.to_owned(), detail: detail.into(), txn: None, retry_after: None }
     }
 
-    /// The response: JSON for clients that ask for it, and text for others. `message` is the member that most tools
-    /// print, `error` that of npm.
-    pub(crate) fn into_response(self, asked: &HeaderMap) -> Response<Body> {
-        let accepts = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("json"));
+    /// The response.
+    pub(crate) fn into_response(self, form: RefusalForm) -> Response<Body> {
         let text = format!("Pyxis: {}", self.detail);
-        let (kind, body) = if asked.get_all(ACCEPT).iter().any(accepts) {
-            let problem = json!({
-                "type": "about:blank", "title": self.status.canonical_reason(), "status": self.status.as_u16(),
-                "code": self.code, "detail": self.detail, "message": text, "error": text, "txn_id": self.txn,
-            });
-            ("application/problem+json", problem.to_string())
-        } else {
-            ("text/plain; charset=utf-8", format!("{text}\n"))
+        let (kind, body) = match form {
+            RefusalForm::Json => {
+                let problem = json!({
+                    "type": "about:blank", "title": self.status.canonical_reason(), "status": self.status.as_u16(),
+                    "code": self.code, "detail": self.detail, "message": text, "error": text, "txn_id": self.txn,
+                });
+                ("application/problem+json", problem.to_string())
+            }
+            RefusalForm::Text => ("text/plain; charset=utf-8", format!("{text}\n")),
         };
         let mut response = Response::new(full(body));
         *response.status_mut() = self.status;

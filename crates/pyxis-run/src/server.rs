@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::header::{CONNECTION, UPGRADE};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use pyxis_core::secret::SecretString;
 use pyxis_net::body::{Body, empty, read_capped};
@@ -18,11 +18,20 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// Longest list of credentials, in bytes.
 const MAX_LIST: usize = 16 * 1024 * 1024;
 
+const KEY: HeaderName = HeaderName::from_static("x-px-key");
+const CREDENTIAL: HeaderName = HeaderName::from_static("x-px-credential");
+const METHOD: HeaderName = HeaderName::from_static("x-px-method");
+const TARGET: HeaderName = HeaderName::from_static("x-px-target");
+const ENTRY_POINT: HeaderName = HeaderName::from_static("x-px-entry-point");
+const REASON: HeaderName = HeaderName::from_static("x-px-reason");
+
 /// A Pyxis server and the agent key for it.
 #[derive(Clone)]
 pub struct Server {
     client: Client,
     base_url: String,
+    /// URL that requests with a credential go to.
+    forward: Uri,
     key: HeaderValue,
     /// Reason for requests that bring none.
     reason: Option<HeaderValue>,
@@ -31,6 +40,9 @@ pub struct Server {
 /// Reason that the agent's credentials cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
+    /// The base URL is none.
+    #[error("not a URL of a Pyxis server: {0}")]
+    BadUrl(String),
     /// The key cannot stand in a header.
     #[error("not an agent key: it has characters that no key has")]
     BadKey,
@@ -65,7 +77,9 @@ impl Server {
     pub fn new(client: Client, base_url: String, key: &SecretString) -> Result<Self, ServerError> {
         let mut key = HeaderValue::from_str(key.expose()).map_err(|_| ServerError::BadKey)?;
         key.set_sensitive(true);
-        Ok(Self { client, base_url, key, reason: None })
+        let forward = format!("{base_url}/forward").parse();
+        let forward = forward.map_err(|_| ServerError::BadUrl(base_url.clone()))?;
+        Ok(Self { client, base_url, forward, key, reason: None })
     }
 
     /// The same server, which gets a reason with every request that brings none.
@@ -82,7 +96,7 @@ impl Server {
     /// Asks which credentials the key may use.
     pub async fn routes(&self, choices: Vec<RouteChoice>) -> Result<Routes, ServerError> {
         let url = format!("{}/agent/services", self.base_url);
-        let request = Request::get(&url).header("x-px-key", &self.key).body(empty());
+        let request = Request::get(&url).header(KEY, &self.key).body(empty());
         let request =
             request.map_err(|error| self.server_error(StatusCode::BAD_REQUEST, error.to_string()))?;
         let response = self.client.send(request, TIMEOUT).await.map_err(|source| self.unreachable(source))?;
@@ -104,13 +118,15 @@ impl Server {
     pub(crate) async fn forward(
         &self,
         credential: &str,
-        method: &http::Method,
+        method: &Method,
         target: &str,
         mut headers: HeaderMap,
         body: Body,
     ) -> Result<Response<Incoming>, ForwardError> {
         self.control(credential, method, target, &mut headers)?;
-        let mut request = Request::post(format!("{}/forward", self.base_url)).body(body)?;
+        let mut request = Request::new(body);
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.forward.clone();
         *request.headers_mut() = headers;
         Ok(self.client.send(request, TIMEOUT).await?)
     }
@@ -123,10 +139,11 @@ impl Server {
         target: &str,
         mut headers: HeaderMap,
     ) -> Result<Response<Incoming>, ForwardError> {
-        self.control(credential, &http::Method::GET, target, &mut headers)?;
+        self.control(credential, &Method::GET, target, &mut headers)?;
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-        let mut request = Request::get(format!("{}/forward", self.base_url)).body(empty())?;
+        let mut request = Request::new(empty());
+        *request.uri_mut() = self.forward.clone();
         *request.headers_mut() = headers;
         Ok(self.client.for_upgrade().send(request, TIMEOUT).await?)
     }
@@ -135,18 +152,18 @@ impl Server {
     fn control(
         &self,
         credential: &str,
-        method: &http::Method,
+        method: &Method,
         target: &str,
         headers: &mut HeaderMap,
     ) -> Result<(), ForwardError> {
         let text = |value: &str| HeaderValue::from_bytes(value.as_bytes());
-        headers.insert("x-px-key", self.key.clone());
-        headers.insert("x-px-credential", text(credential)?);
-        headers.insert("x-px-method", text(method.as_str())?);
-        headers.insert("x-px-target", text(target)?);
-        headers.insert("x-px-entry-point", HeaderValue::from_static("run"));
+        headers.insert(KEY, self.key.clone());
+        headers.insert(CREDENTIAL, text(credential)?);
+        headers.insert(METHOD, text(method.as_str())?);
+        headers.insert(TARGET, text(target)?);
+        headers.insert(ENTRY_POINT, HeaderValue::from_static("run"));
         if let Some(reason) = &self.reason {
-            headers.entry("x-px-reason").or_insert_with(|| reason.clone());
+            headers.entry(REASON).or_insert_with(|| reason.clone());
         }
         Ok(())
     }

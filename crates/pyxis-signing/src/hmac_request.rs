@@ -166,7 +166,7 @@ fn fill(
     let text = match (name, signature) {
         ("signature", Some(signature)) => signature.to_owned(),
         ("method", _) => request.method.to_owned(),
-        ("host", _) => target.authority(),
+        ("host", _) => target.authority().to_owned(),
         ("path", _) => target.path().to_owned(),
         ("query", _) => target.query().unwrap_or_default().to_owned(),
         ("target", _) => target.wire().to_owned(),

@@ -14,5 +14,5 @@ pub(crate) fn run(raw: &str) {
     assert!(target.path().split('/').all(|segment| segment != "." && segment != ".."));
     let uri: http::Uri = canonical.parse().expect("an HTTP client reads the canonical form");
     assert_eq!(uri.path_and_query().map(http::uri::PathAndQuery::as_str), Some(target.wire()));
-    assert_eq!(uri.authority().map(ToString::to_string), Some(target.authority()));
+    assert_eq!(uri.authority().map(http::uri::Authority::as_str), Some(target.authority()));
 }

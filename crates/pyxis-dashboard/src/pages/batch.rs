@@ -100,7 +100,7 @@ async fn result_line(
         let path = target.as_ref().map_or(shown.target.as_str(), Target::wire);
         RequestLine {
             path: Middle::new(path, PATH),
-            host: target.as_ref().map_or_else(|| shown.row.target_host.clone(), Target::authority),
+            host: target.as_ref().map_or(&*shown.row.target_host, Target::authority).to_owned(),
             badge: badge(shown.row.state),
             method: shown.row.method.to_string(),
             agent: shown.row.agent_name,

@@ -99,7 +99,7 @@ impl Cards {
             gist: None,
             risk: MethodRisk::from_method(&row.method),
             method: row.method.to_string(),
-            host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
+            host: target.as_ref().map_or(&*row.target_host, Target::authority).to_owned(),
             path: Middle::new(path, PATH),
             // A signature is not sent anywhere.
             plain_http: row.kind == ApprovalKind::Forward && view.target.starts_with("http://"),

@@ -129,7 +129,7 @@ pub(crate) fn listing(
     record.credential = Some(credential.row.name.clone());
     record.decision = Some(AuditDecision::Auto.into());
     record.method = Some(Method::Post.into());
-    record.host = Some(target.authority());
+    record.host = Some(target.authority().to_owned());
     record.detail = json(&ForwardDetail {
         target: &target.route(),
         rule: Rule::Tool.as_str(),

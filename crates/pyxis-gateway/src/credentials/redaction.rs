@@ -136,7 +136,7 @@ impl Redactor {
     pub(crate) fn redact_request(&self, asked: &ValidatedRequest<'_>) -> RedactedRequest {
         RedactedRequest {
             route: self.text(&asked.target.route()),
-            host: self.text(&asked.target.authority()),
+            host: self.text(asked.target.authority()),
             reason: asked.control.reason.map(|reason| self.text(reason)),
         }
     }

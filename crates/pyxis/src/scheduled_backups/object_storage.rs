@@ -66,9 +66,8 @@ impl S3Bucket<'_> {
     fn signed(&self, method: Method, url: &str, hash: &str) -> Result<http::request::Builder> {
         let target = Target::parse(url).map_err(|error| anyhow::anyhow!("{url}: {error}"))?;
         let date = sigv4::date(self.clock.now());
-        let host = target.authority();
         let headers =
-            [("host", host.as_str()), ("x-amz-content-sha256", hash), ("x-amz-date", date.as_str())];
+            [("host", target.authority()), ("x-amz-content-sha256", hash), ("x-amz-date", date.as_str())];
         let scope = SigningScope { region: &self.storage.region, service: "s3" };
         let unsigned = sigv4::Request {
             method: method.as_str(),

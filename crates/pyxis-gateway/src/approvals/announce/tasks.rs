@@ -81,7 +81,7 @@ pub(crate) fn shown_host(action: &TaskActionRow) -> String {
 
 fn host(url: &str) -> String {
     let example = TaskUrl::parse(url).ok().and_then(|url| url.example());
-    example.map(|target| host_only(&target.authority()).to_owned()).unwrap_or_default()
+    example.map(|target| host_only(target.authority()).to_owned()).unwrap_or_default()
 }
 
 /// True if a task waits for a decision.

@@ -43,7 +43,6 @@ async fn sign(scope: &AwsScope, request: Unsigned<'_>, attached: &mut Attached) 
         attached.target = Some(Target::parse(&url).map_err(|error| Error::Internal(error.into()))?);
     }
     let target = attached.target.as_ref().unwrap_or(asked);
-    let host = target.authority();
     let name = HeaderName::from_static;
     let headers = &mut attached.headers;
     for own in ["authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"] {
@@ -54,7 +53,7 @@ async fn sign(scope: &AwsScope, request: Unsigned<'_>, attached: &mut Attached) 
     if let Some(token) = secret.field("session_token") {
         headers.insert(name("x-amz-security-token"), sensitive(token)?);
     }
-    let mut signed = vec![("host", host.as_str())];
+    let mut signed = vec![("host", target.authority())];
     for (header, value) in &*headers {
         let text = std::str::from_utf8(value.as_bytes());
         match text {

@@ -77,7 +77,7 @@ pub(crate) fn check_allowed_hosts(credential: &ResolvedCredential, target: &Targ
         ));
     }
     if !credential.hosts.admits(target) {
-        return Err(Error::HostNotAllowed(target.authority()));
+        return Err(Error::HostNotAllowed(target.authority().to_owned()));
     }
     Ok(())
 }

@@ -95,8 +95,7 @@ fn check_signature(upstream: &Upstream, sent: &Received) {
     let (hash, date) = (header("x-amz-content-sha256"), header("x-amz-date"));
     assert_eq!(hash, sigv4::payload_hash(&sent.body));
     let target = Target::parse(&upstream.url(&sent.target)).unwrap();
-    let host = target.authority();
-    let headers = [("host", host.as_str()), ("x-amz-content-sha256", hash), ("x-amz-date", date)];
+    let headers = [("host", target.authority()), ("x-amz-content-sha256", hash), ("x-amz-date", date)];
     let request = sigv4::Request {
         method: sent.method.as_str(),
         target: &target,
