@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# What waiting costs: start-to-ready time, memory when idle, and memory with 1,000, 10,000 and 20,000
-# requests that wait for a person. Up to 10,000 the page caches of the database fill; what grows beyond
-# that is the program's own. Loopback only.
+# What waiting costs: start-to-ready time, memory when idle, and memory with 1,000, 3,000 and 5,000 requests that wait
+# for a person, with the time that the next one takes. Most of the memory is page caches of the database. Loopback only.
 #
 #   bench/pending.sh
 #
@@ -11,11 +10,18 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 require curl
 
 starts=${PX_BENCH_STARTS:-5}
-rate=${PX_BENCH_RATE:-500}
+rate=${PX_BENCH_RATE:-100}
+counts=(1000 3000 5000)
 
 # now: microseconds.
 now() {
     echo "${EPOCHREALTIME/[.,]/}"
+}
+
+# own PID: memory that is not pages of the program's file, in KiB. Those stay in the page cache anyway, and the kernel
+# counts whole blocks of them for each one that is used.
+own() {
+    awk '/^RssAnon/ { print $2 }' "/proc/$1/status"
 }
 
 threads() {
@@ -39,7 +45,7 @@ start_times() {
     done
 }
 
-# pause FROM COUNT: COUNT different requests that wait for a person, numbered from FROM.
+# pause NAME COUNT: COUNT different requests that wait for a person, unlike those of another NAME.
 pause() {
     local requests failures
     read -r requests failures _ < <(
@@ -52,7 +58,18 @@ pause() {
     sleep 2 # background writes
 }
 
+# next NAME: median milliseconds of five more requests.
+next() {
+    local number
+    for number in 1 2 3 4 5; do
+        curl -s -o /dev/null -w '%{time_total}\n' "http://$address/forward" -H "X-PX-Key: $agent_key" \
+            -H "X-PX-Credential: bench" -H "X-PX-Method: POST" \
+            -H "X-PX-Target: http://127.0.0.1:9999/next/$1/$number" -d x
+    done | median | awk '{ print int($1 * 1000 + 0.5) }'
+}
+
 build
+export PX_WORKSPACE_PENDING_MAX=20000
 prepare_pyxis "$work/data"
 "$pyxis" agent limit default-agent --max-pending 20000 --data-dir "$work/data" >"$work/limit.out"
 start_times >"$work/starts"
@@ -61,22 +78,19 @@ echo "start to ready: $(median <"$work/starts") ms (median of $starts, includes 
 serve_pyxis "$work/data"
 add_credential "$address"
 sleep 2
-printf '%-16s %12s %9s %22s\n' 'pending' 'RSS KiB' threads 'bytes each, beyond idle'
 idle=$(memory "$pid")
-printf '%-16s %12d %9d %22s\n' 0 "$idle" "$(threads "$pid")" -
-pause a 1000
-one=$(memory "$pid")
-printf '%-16s %12d %9d %22d\n' 1000 "$one" "$(threads "$pid")" $(((one - idle) * 1024 / 1000))
-pause b 9000
-ten=$(memory "$pid")
-printf '%-16s %12d %9d %22d\n' 10000 "$ten" "$(threads "$pid")" $(((ten - idle) * 1024 / 10000))
-pause c 10000
-twenty=$(memory "$pid")
-printf '%-16s %12d %9d %22d\n' 20000 "$twenty" "$(threads "$pid")" $(((twenty - idle) * 1024 / 20000))
-echo "from 1,000 to 10,000: $(((ten - one) * 1024 / 9000)) bytes each, page caches included"
-echo "from 10,000 to 20,000: $(((twenty - ten) * 1024 / 10000)) bytes each, page caches full"
+echo "idle: $idle KiB, without pages of the program's file $(own "$pid") KiB"
+printf '%-9s %9s %9s %24s %16s\n' pending 'RSS KiB' threads 'bytes each beyond idle' 'next request ms'
+before=0
+for count in "${counts[@]}"; do
+    pause "$before" $((count - before))
+    resident=$(memory "$pid")
+    printf '%-9d %9d %9d %24d %16d\n' "$count" "$resident" "$(threads "$pid")" \
+        $(((resident - idle) * 1024 / count)) "$(next "$count")"
+    before=$count
+done
 
 stop_last
 serve_pyxis "$work/data"
 sleep 2
-echo "started again with 20,000 pending: $(memory "$pid") KiB"
+echo "started again with $before pending: $(memory "$pid") KiB"
