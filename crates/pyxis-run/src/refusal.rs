@@ -8,7 +8,7 @@ use serde_json::json;
 /// Form of a refusal, as the client asked for it. It outlives the request, whose headers go on to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefusalForm {
-    /// Problem details (RFC 9457), with the text in `message`, which most tools print, and in `error`, as npm does.
+    /// Problem details (RFC 9457), with the text in `message`, which most tools print, and in `error`, which npm prints.
     Json,
     /// One line of text.
     Text,

@@ -1,6 +1,6 @@
 //! `pyxis agent`.
 
-use clap::Subcommand;
+use clap::{ArgGroup, Subcommand};
 
 use super::confirmation::Confirmation;
 use super::names::{AgentLabel, NameArgument};
@@ -35,19 +35,15 @@ pub enum AgentCommand {
         max_pending: Option<u32>,
     },
     /// Replace the list of credentials that an agent may use. Its tasks that need another credential stop.
+    #[command(group = ArgGroup::new("scope").required(true))]
     SetCredentials {
         #[command(flatten)]
         name: NameArgument<AgentLabel>,
         /// Credential that the agent may use; repeat for several.
-        #[arg(
-            long = "credential",
-            value_name = "NAME",
-            required_unless_present = "all",
-            conflicts_with = "all"
-        )]
+        #[arg(long = "credential", value_name = "NAME", group = "scope")]
         credentials: Vec<String>,
         /// Let it use all credentials, including ones added later.
-        #[arg(long)]
+        #[arg(long, group = "scope")]
         all: bool,
     },
     /// List agents.

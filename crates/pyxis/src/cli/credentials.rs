@@ -48,9 +48,12 @@ pub enum CredentialCommand {
         /// Host that the credential may be sent to; repeat for several.
         #[arg(long = "allow-host", value_name = "HOST", required = true)]
         allow_hosts: Vec<String>,
-        /// True to allow plain http targets, false to refuse them [default: as before].
-        #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-        allow_http: Option<bool>,
+        /// Allow plain http targets from now on.
+        #[arg(long)]
+        allow_http: bool,
+        /// Refuse plain http targets from now on.
+        #[arg(long, conflicts_with = "allow_http")]
+        https_only: bool,
     },
     /// Remove a credential.
     #[command(alias = "delete")]

@@ -23,7 +23,10 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             let (agent, key) = agents::create(state, &actor, input).await?;
             print_key(global.json, &agent, &key);
             if !global.json {
-                out::notice(scope_text(state, &agent).await?);
+                let may_use = scope_text(state, &agent).await?;
+                out::notice(format_args!(
+                    "{may_use}; to change that: `pyxis agent set-credentials`, or its page on the dashboard"
+                ));
             }
         }
         AgentCommand::Limit { name, rate_limit_per_hour, max_pending } => {
@@ -148,17 +151,14 @@ fn print_key(as_json: bool, agent: &Agent, key: &SecretString) {
     }
 }
 
-/// Credentials that an agent may use, and how to choose others.
+/// Credentials that an agent may use, as a sentence.
 async fn scope_text(state: &State, agent: &Agent) -> Result<String> {
     let name = &agent.row.name;
-    let change = "`pyxis agent set-credentials`, or its page on the dashboard";
     if let AgentScope::Named(names) = &agent.credentials {
-        return Ok(format!("{name} may use only {}; to change that: {change}", names.join(", ")));
+        return Ok(format!("{name} may use only {}", names.join(", ")));
     }
     let all = credentials::list(&state.store, agent.row.workspace_id).await?;
     let names: Vec<&str> = all.iter().map(|row| row.name.as_str()).collect();
     let now = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
-    Ok(format!(
-        "{name} may use all credentials, including ones added later (now: {now}); to choose them: {change}"
-    ))
+    Ok(format!("{name} may use all credentials, including ones added later (now: {now})"))
 }

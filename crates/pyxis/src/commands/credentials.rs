@@ -81,10 +81,13 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
                 out::line(format_args!("replaced; version {version}"));
             }
         }
-        CredentialCommand::SetHosts { name, allow_hosts, allow_http } => {
+        CredentialCommand::SetHosts { name, allow_hosts, allow_http, https_only } => {
             let row = credential_row(&app, &actor, &name.get()?).await?;
-            let allowed_hosts = Some(allow_hosts);
-            let patch = CredentialPatch { allowed_hosts, allow_http, ..CredentialPatch::default() };
+            let patch = CredentialPatch {
+                allowed_hosts: Some(allow_hosts),
+                allow_http: (allow_http || https_only).then_some(allow_http),
+                ..CredentialPatch::default()
+            };
             let row = credentials::update(state, &actor, &row.name, patch).await?;
             warn(state, &row);
             if global.json {
