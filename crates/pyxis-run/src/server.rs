@@ -40,7 +40,7 @@ pub struct Server {
 /// Reason that the agent's credentials cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The base URL is none.
+    /// The base URL cannot be read as a URL.
     #[error("not a URL of a Pyxis server: {0}")]
     BadUrl(String),
     /// The key cannot stand in a header.

@@ -42,7 +42,7 @@ pub enum AgentCommand {
         /// Credential that the agent may use; repeat for several.
         #[arg(long = "credential", value_name = "NAME", group = "scope")]
         credentials: Vec<String>,
-        /// Let it use all credentials, including ones added later.
+        /// All credentials, including ones added later, instead of named ones.
         #[arg(long, group = "scope")]
         all: bool,
     },
